@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -44,6 +44,9 @@ class Stub:
         self.asked: list[str] = []
         self.written: dict[str, dict[str, Any]] = {}
         self.broken: dict[str, tuple[int, str, bytes]] = {}  # part of a path and query → status, type, body
+        self.shown: Callable[[int], list[int]] = lambda page: list(
+            range(len(EXPECTED))
+        )  # traces, when a page is asked for
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -99,7 +102,8 @@ class Langfuse(Handler):
             return {"id": body["id"]}
         if path == "/api/public/traces":
             assert set(query) <= LANGFUSE and 1 <= int(query["limit"]) <= 100 and query["toTimestamp"].endswith("Z")
-            chosen = [one for one in self.traces() if query.get("tags", "x") in ("x", *one["tags"])]
+            shown = map(self.traces().__getitem__, self.stub.shown(int(query["page"])))
+            chosen = [one for one in shown if query.get("tags", "x") in ("x", *one["tags"])]
             start = (int(query["page"]) - 1) * PAGE
             listed = [one | {"observations": [part["id"] for part in one["observations"]]} for one in chosen]
             meta = {
@@ -254,6 +258,35 @@ def test_what_is_no_answer_is_said_so(status: int, kind: str, body: bytes, said:
         ran = cli("import", address, "--out", "t.jsonl")
     assert ran.code in (3, 4) and said in ran.err, ran.err
     assert "ls-1" not in ran.err and not Path("t.jsonl").exists()
+
+
+def test_what_changes_during_the_pull(cli: Cli) -> None:
+    """What two pages have counts once; what a deletion moved to a page that was read already is not lost unseen."""
+    arguments = ("--gold", str(GOLD), "--out", "t.jsonl")
+    with platform(Langfuse) as (stub, address):
+        stub.shown = lambda page: list(range(len(EXPECTED))) if page == 1 else [0, 0, *range(len(EXPECTED))]
+        assert cli("import", address, *arguments).code == 0
+        assert decision() == SAME and len(Path("t.jsonl").read_text().splitlines()) == len(EXPECTED)
+        Path("t.jsonl").unlink()
+        stub.shown = lambda page: list(range(page - 1, len(EXPECTED)))
+        ran = cli("import", address, *arguments)
+        assert (
+            ran.code == 3 and "deleted while they were pulled: 8 of 9 are left" in ran.err and "Pull again" in ran.err
+        )
+        assert not Path("t.jsonl").exists()
+
+
+def test_pages_without_end(cli: Cli) -> None:
+    class Endless(Langsmith):
+        def reply(self, path: str, query: dict[str, str], body: Any) -> Any:
+            found = super().reply(path, query, dict(body, cursor="0") if body else None)
+            return found | {"cursors": {"next": f"{len(self.stub.asked)}"}} if path.endswith("query") else found
+
+    Endless.__name__ = "Langsmith"
+    with platform(Endless) as (stub, address):
+        ran = cli("import", address, "--out", "t.jsonl", "--deadline", "2")
+    assert ran.code == 4 and "took longer than 2 s" in ran.err and "--deadline" in ran.err
+    assert len(stub.asked) > 3 and not Path("t.jsonl").exists()
 
 
 def test_down_slow_and_empty(cli: Cli) -> None:

@@ -96,7 +96,7 @@ class Api:
 
     def __init__(self, address: Address, seconds: float) -> None:
         self.address, self.seconds = address, seconds
-        self._end = time.monotonic() + seconds
+        self._end, self._answers = time.monotonic() + seconds, 0
         self._headers = _credentials(address.kind)
         self.where = f"{address.kind} at {visible(address.base, 100)}"
 
@@ -117,10 +117,10 @@ class Api:
             after = headers.get("Retry-After", "")
             wait = float(after) if after.isdecimal() else wait * 2
             time.sleep(max(0.0, min(wait, 60.0, self._end - time.monotonic())))
-        if answer is None:
-            raise self._failure(
-                f"it took longer than {self.seconds:g} s", "Raise --deadline; an import goes on with --resume."
-            )
+        if answer is None or (answer[0] == 0 and self._answers and time.monotonic() >= self._end):
+            what = f"it took longer than {self.seconds:g} s, for {self._answers} answers"
+            raise self._failure(what, "Raise --deadline; an import goes on with --resume.")
+        self._answers += 1
         return self._value(*answer, path)
 
     def _value(self, status: int, headers: Mapping[str, str], data: bytes, path: str) -> Any:
@@ -259,7 +259,8 @@ def _mlflow(api: Api, window: Window, cursor: str) -> Page:
 
 
 def _langfuse(api: Api, window: Window, cursor: str) -> Page:
-    page = int(cursor or 1)
+    number, _, before = cursor.partition(" ")
+    page = int(number or 1)
     found = _object(
         api,
         api.get(
@@ -275,10 +276,13 @@ def _langfuse(api: Api, window: Window, cursor: str) -> Page:
     names = [quote(str(one.get("id", "")), safe="") for one in _records(api, found, "data")]
     traces = [_object(api, api.get(f"/api/public/traces/{name}")) for name in names]
     meta = found.get("meta")
-    total = meta.get("totalPages") if isinstance(meta, Mapping) else None
-    if not isinstance(total, int):
+    total, items = (meta.get(name) if isinstance(meta, Mapping) else None for name in ("totalPages", "totalItems"))
+    if not isinstance(total, int) or not isinstance(items, int):
         raise _changed(api, "its list of traces does not say how many pages there are")
-    return traces, str(page + 1) if page < total else ""
+    if before and items < int(before):  # pages are numbered: after a deletion the next one begins too late
+        what = f"traces were deleted while they were pulled: {items} of {before} are left"
+        raise DataError(what, where=api.where, hint="Pull again, without --resume.", code="platform-answer")
+    return traces, f"{page + 1} {items}" if page < total else ""
 
 
 def _langsmith(api: Api, window: Window, cursor: str) -> Page:
