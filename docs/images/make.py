@@ -150,11 +150,14 @@ def comparison(path: Path) -> None:
 
 
 def grid(path: Path) -> None:
-    """Questions by runs, of the planted history."""
+    """Questions by runs, and what fails since when, of the planted history."""
     with tempfile.TemporaryDirectory() as folder, browser_page(1000, 560) as opened:
         subprocess.run([sys.executable, "-m", "shipworthy", "demo", "--out", folder], check=True, capture_output=True)
-        opened.goto(next(Path(folder, "site").rglob("items/index.html")).as_uri())
+        page = next(Path(folder, "site").rglob("items/index.html"))
+        opened.goto(page.as_uri())
         opened.screenshot(path=path)
+        opened.goto((page.parent.parent / "index.html").as_uri())
+        opened.screenshot(path=path.with_name("history.png"))
 
 
 def review(path: Path) -> None:
