@@ -130,8 +130,10 @@ def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command
 def _options(command: click.Command, path: str) -> list[tuple[click.Option, Record]]:
     context = click.Context(command, info_name=path)
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
-    for one in options:  # the metrics are in the glossary
-        one.help = (one.help or "").partition(" Metrics: ")[0]
+    for one in options:
+        one.help = (one.help or "").partition(" Metrics: ")[0]  # they are in the glossary
+        if one.metavar is None and isinstance(one.type, click.IntRange | click.FloatRange):
+            one.metavar = "N"
     return [(one, record) for one in options if (record := one.get_help_record(context))]
 
 
