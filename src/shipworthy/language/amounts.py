@@ -54,6 +54,9 @@ def _forms(english: bool) -> list[Step]:
     per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
     ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
     money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
+    decade = "".join(
+        rf"(?<!\b{word})" for word in ("the ", "his ", "her ", "their ", "my ", "early ", "late ", "mid ", "mid-")
+    )
 
     def form(pattern: str, put: str | Callable[[re.Match[str]], str]) -> Form:
         return re.compile(pattern), put
@@ -81,6 +84,7 @@ def _forms(english: bool) -> list[Step]:
         ),
         (("°", "deg"), [form(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b", r"\1 °\2")]),
         (("",), [form(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])", lambda match: f"{match[1]} {_SHORT[match[2]]}")]),
+        (("s",), [form(rf"(?<![\w.,']){decade}(\d{{1,3}}(?:\.\d+)?) ?s(?![\w'])", r"\1 second")]),
         (("mph", "hour"), [form(rf"({NUM}) ?(?:mph\b|miles? an hour\b)", r"\1 mile/hour")]),
         (("km", "kph"), [form(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b", r"\1 kilometre/hour")]),
         (

@@ -87,7 +87,9 @@ def _compared(asked: str, sentence: str, denied: bool, pack: Pack) -> str:
         opposed = contradicts(asked.rstrip("? "), sentence) is not None
     pronoun = _TOKEN.match(sentence.lstrip(" *-\"'"))
     stands_for = pronoun is not None and pronoun[0] in pack.words("pronouns") and len(shared) > 0
-    if not wanted or not (opposed or stands_for or 2 * len(shared) >= len(wanted)):
+    forbids = bool(pack.has("forbids", sentence)) and not pack.has("forbids", asked)
+    plainly_no = 4 * len(shared) >= len(wanted) and (forbids or _negative(sentence, pack))
+    if not wanted or not (opposed or stands_for or plainly_no or 2 * len(shared) >= len(wanted)):
         return ""
     if pack.has("hedges" if "hedges" in pack.lists else "maybe", sentence):
         return OPEN
@@ -95,7 +97,7 @@ def _compared(asked: str, sentence: str, denied: bool, pack: Pack) -> str:
         return "no"  # it is so of something else only
     edges = [0, *cuts(sentence, pack), len(sentence)]
     clause = max((sentence[a:b] for a, b in pairwise(edges)), key=lambda part: len(matter(part, pack) & wanted))
-    return "no" if opposed or _negative(clause, pack) != denied else "yes"
+    return "no" if opposed or _negative(clause, pack) != (denied != forbids) else "yes"
 
 
 def _negative(text: str, pack: Pack) -> bool:

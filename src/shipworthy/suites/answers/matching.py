@@ -17,6 +17,7 @@ from ...language.packs import base, language
 from ...language.tables import may_deny
 from ...text import fold, folded_claim
 
+PHONE = 9  # digits of a number that people write with whatever signs between them
 PLACES = 500  # where a text stands in a claim; whoever repeats it more often has not stated it once
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
 ABSENT, INSIDE, ELSEWHERE, EXTRA = "missing", "inside", "elsewhere", "extra"  # from worst to best
@@ -24,6 +25,8 @@ UNCLEAR, DENIED, FOUND = "unclear", "denied", "found"
 _RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, ELSEWHERE, EXTRA, UNCLEAR, DENIED, FOUND))}
 _QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
 _WHETHER = re.compile(r"\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|may|must)\b", re.I)
+_DIGITS = "0123456789"
+_PHONE = re.compile(r"\+?\d[\d\s()./-]{6,}\d")
 YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
@@ -77,8 +80,17 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
 
 
 def _needles(texts: Sequence[str], mode: str) -> tuple[Needle, ...]:
-    folded = [(text, written) for written in texts if (text := fold(written))]
+    folded = [(text, written) for written in map(_stated, texts) if (text := fold(written))]
     return tuple([Needle(text, written, _answer(text, mode) if len(text) < 7 else "") for text, written in folded])
+
+
+def _stated(text: str) -> str:
+    """An expected text without the word that only says that its number is rounded: about 376,000."""
+    if not _counts(text) or text[:1].isdigit():
+        return text
+    from ...language.tables import roughly
+
+    return roughly().sub("", text, count=1)
 
 
 def _answer(text: str, mode: str) -> str:
@@ -228,6 +240,8 @@ def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     best = max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
     if best == ABSENT and (short := _acronym(needle.written)):
         return _cased(rf"(?<!\w){short}(?!\w)", needle, expected, claim)
+    if best == ABSENT and _PHONE.fullmatch(needle.text) and len(digits := re.findall(r"\d", needle.text)) >= PHONE:
+        return _cased(r"(?<![\w.])" + r"[\s()./-]*".join(digits) + r"(?!\w)", needle, expected, claim)
     return best
 
 
@@ -430,7 +444,7 @@ def _amounts(text: str) -> tuple[str, str]:
 
 def _counts(text: str) -> bool:
     """Whether there is a digit in it."""
-    return any(map(text.__contains__, "0123456789"))
+    return any(map(text.__contains__, _DIGITS))
 
 
 def _may_count(text: str) -> bool:
