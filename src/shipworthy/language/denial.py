@@ -25,7 +25,7 @@ _BELIEVED, _OPEN = ("unreal", "believed", "corrects"), ("either", "maybe")
 DENYING = (*NEGATING, *_FALSE, *_ONCE, *_BELIEVED, *_OPEN)
 STOP = re.compile(r"[.!?;](?![^\W_])|[。！？؟।\n]")
 _BREAK = re.compile(r"[,;:()\[\]—–،、，；：「」]| -+ ")
-_BLANK = re.compile(r"[\s\"'*_)]*")
+_BLANK = re.compile(r"[\s\"'*_)`]*")
 _TOKEN = re.compile(r"\w+")
 
 

@@ -65,7 +65,9 @@ def read(claim: str, question: str, pack: Pack) -> str:
             continue
         if not names.isdisjoint(WORD.findall(clause.text)):
             return ANSWER
-        doubt = doubt or not matter(clause.text, pack) <= matter(localised(question, pack.lang), pack)
+        new = matter(clause.text, pack) - matter(localised(question, pack.lang), pack)
+        goes_on = pack.spaced and not clause.first and not clause.contrast  # as a relative clause does
+        doubt = doubt or len(new) > goes_on
     return DOUBTFUL if doubt else REFUSAL
 
 

@@ -17,6 +17,7 @@ BEGINNING = 6000  # and characters
 OPEN = "open"
 _MARKS = re.compile(r"[^\w]*")
 _SIGNED = re.compile(r"\s*(?:[^\w\s]|\Z)")
+_NON = re.compile(r"\bnon-(?=\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -104,4 +105,5 @@ def _negative(text: str, pack: Pack) -> bool:
     """Whether a clause has an odd number of negations; in some languages two are one."""
     plain = pack.slot("idioms").sub("", text)
     count = sum(len(pack.slot(name).findall(plain)) for name in ("negators", "nominal", "after"))
+    count += len(_NON.findall(plain))
     return count > 0 and (pack.concord or count % 2 == 1)

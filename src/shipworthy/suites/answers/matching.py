@@ -26,6 +26,8 @@ _RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, ELSEWHERE, EX
 _QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
 _WHETHER = re.compile(r"\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|may|must)\b", re.I)
 _DIGITS = "0123456789"
+_DENIAL = re.compile(r"(?:un|in|im|ir|il|non-?|not )([a-z]{4,})")
+_PREFIX = re.compile(r"(?<!\w)(?:un|in|im|ir|il|non-?)\Z")
 _PHONE = re.compile(r"\+?\d[\d\s()./-]{6,}\d")
 YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
@@ -240,9 +242,32 @@ def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     best = max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
     if best == ABSENT and (short := _acronym(needle.written)):
         return _cased(rf"(?<!\w){short}(?!\w)", needle, expected, claim)
+    if best in (ABSENT, INSIDE) and expected.guarded and expected.lang in ("", "en") and _says_opposite(needle, claim):
+        return FOUND
     if best == ABSENT and _PHONE.fullmatch(needle.text) and len(digits := re.findall(r"\d", needle.text)) >= PHONE:
         return _cased(r"(?<![\w.])" + r"[\s()./-]*".join(digits) + r"(?!\w)", needle, expected, claim)
     return best
+
+
+def _says_opposite(needle: Needle, claim: str) -> bool:
+    """Whether the text is a denial that the claim makes in another way: unavailable, not available."""
+    match = _DENIAL.fullmatch(needle.text)
+    if match is None:
+        return False
+    from ...language.denial import negated
+    from ...language.packs import pack_of
+
+    said, place = _claim_spelled(claim), -1
+    for _ in range(PLACES):
+        place = said.find(match[1], place + 1)
+        if place < 0:
+            return False
+        end = place + len(match[1])
+        if needle.text.startswith("not ") and _PREFIX.search(said[max(0, place - 6) : place]):
+            return True
+        if not cut(said, place, end) and negated(said, place, end, pack_of("en")):
+            return True
+    return False
 
 
 def _letter(letter: str) -> str:
