@@ -74,7 +74,8 @@ GROUPS = {
     "answers": ("score", "stability score", "latency score", "agreement score"),
     "reports": ("score", "stability score", "latency score", "agreement score", "retrieval score", "reason score"),
 }
-COMMON = 2  # commands with the same flag in the same words, from which it is explained once
+COMMON = 3  # commands with the same flag in the same words, from which it is explained before all of them
+WIDTH = 88  # characters of a line that the site shows without scrolling
 Record = tuple[str, str]  # a flag as --help writes it, and what it says
 
 
@@ -92,6 +93,8 @@ def commands() -> str:
         shared = set.intersection(*(set(records[f"shipworthy {path}"]) for path in paths)) & common
         groups[name] = shared.difference(*groups.values())
     rest = common.difference(*groups.values())
+    paths = sorted(records, key=lambda path: not path.endswith("score"))  # of two commands, one explains a flag
+    owners = {record: path for path in reversed(paths) for record in records[path] if record not in common}
     return (
         "\n".join(
             [
@@ -104,7 +107,7 @@ def commands() -> str:
                 "",
                 *_flags(rest),
                 *(line for name in GROUPS for line in (f"### Flags of {name}", "", *_flags(groups[name]))),
-                *(line for command, path in every for line in _page(command, path, common, groups)),
+                *(line for command, path in every for line in _page(command, path, groups, common, owners)),
             ]
         ).rstrip()
         + "\n"
@@ -112,7 +115,7 @@ def commands() -> str:
 
 
 def _flags(records: set[Record]) -> Iterator[str]:
-    formatter = click.HelpFormatter(width=100)
+    formatter = click.HelpFormatter(width=WIDTH)
     formatter.write_dl(sorted(records, key=lambda record: record[0].lstrip("-")))
     yield from (*(f"    {line}".rstrip() for line in formatter.getvalue().splitlines()), "")
 
@@ -137,23 +140,32 @@ def _options(command: click.Command, path: str) -> list[tuple[click.Option, Reco
     return [(one, record) for one in options if (record := one.get_help_record(context))]
 
 
-def _page(command: click.Command, path: str, common: set[Record], groups: dict[str, set[Record]]) -> Iterator[str]:
-    """A command's help without what is said elsewhere: common flags, what its commands do, and examples."""
-    shared = {record: one for one, record in _options(command, path) if record in common}
+def _page(
+    command: click.Command, path: str, groups: dict[str, set[Record]], common: set[Record], owners: dict[Record, str]
+) -> Iterator[str]:
+    """A command's help without what is said elsewhere: shared flags, what its commands do, and examples."""
+    shared = {record: one for one, record in _options(command, path) if owners.get(record) != path}
     for one in shared.values():
         one.hidden = True
-    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    context = click.Context(command, info_name=path, max_content_width=WIDTH, terminal_width=WIDTH)
     text = command.get_help(context)
     for one in shared.values():
         one.hidden = False
     text = re.sub(r"^Usage: .*\[OPTIONS\]( \[?COMMAND.*)?\n\n", "", text).partition("\nCommands:\n")[0]
     text = re.sub(r"\n{3,}", "\n\n", re.sub(r"^ +shipworthy .*\n?", "", text, flags=re.MULTILINE))
     yield from (f"## {path}", "", *(f"    {line}".rstrip() for line in textwrap.dedent(text).splitlines()), "")
-    names = [f"flags of [{name}](#flags-of-{name})" for name in GROUPS if groups[name] <= set(shared)]
-    said = set[Record]().union(*(groups[name] for name in GROUPS if groups[name] <= set(shared)))
-    names += [f"`{one.opts[0]}`" for record, one in shared.items() if record not in said and "--help" not in one.opts]
-    if names:
-        text = f"[Common flags](#common-flags): {', '.join(names)}."
+    named = [name for name in GROUPS if groups[name] <= set(shared)]
+    said = set[Record]().union(*(groups[name] for name in named))
+    places = [f"flags of [{name}](#flags-of-{name})" for name in named]
+    for owner in dict.fromkeys(owners.get(record, "") for record in shared if record not in said):
+        flags = [
+            one.opts[0] for record, one in shared.items() if record not in said and owners.get(record, "") == owner
+        ]
+        as_for = f" as for [`{owner.removeprefix('shipworthy ')}`](#{owner.replace(' ', '-')})" if owner else ""
+        if names := ", ".join(f"`{flag}`" for flag in flags if flag != "--help"):
+            places.append(names + as_for)
+    if places:
+        text = f"[Common flags](#common-flags): {'; '.join(places)}."
         yield from (*textwrap.wrap(text, 120, break_on_hyphens=False, break_long_words=False), "")
 
 
