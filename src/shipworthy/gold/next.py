@@ -176,7 +176,7 @@ class Next(Review):
             item = msgspec.convert({name: row[name] for name in row if name in Gold.__struct_fields__}, Gold)
             run = msgspec.structs.replace(self._asked[qid].trace, qid=qid, q_id=msgspec.UNSET)
             options = make_options(self._suite.options, self._judging, "answers")
-            memory = engine_named("memory", sources=())
+            memory = engine_named("memory")
             found = evaluate(self._suite, {"gold": [item], "trace": [run]}, options, memory, None)
             measures = [found.measures[gate.metric] for gate in self.gates]
             self._parts[qid] = [(one.k or 0, one.n) for one in measures]
