@@ -103,7 +103,7 @@ RECIPES = {
         ('        Count("cases", ', f'        {MARKED},\n        Count("cases", '),
     ),
     "guard": (
-        "suites/guard/metrics.py",
+        "suites/guard/suite.py",
         (f"{ITEMS}    if not result.judged", f'{ITEMS}    yield "marked"\n    if not result.judged'),
         ("    names = {", '    names = {"marked", '),
         (

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from conftest import EFFORT, VECTORS
 from shipworthy import stats
-from shipworthy.stats import binomial, samples
+from shipworthy.stats import rates
 
 PUBLISHED: dict[str, Any] = json.loads((VECTORS / "stats.json").read_text("utf-8"))
 FIFTIETH = Fraction(1, 50)
@@ -184,13 +184,13 @@ def test_wilson_holds_the_rate_and_mirrors(count: tuple[int, int]) -> None:
 def test_the_two_ways_to_a_tail_agree(n: int, bound: Fraction) -> None:
     middle, reach = int(n * bound), 3 * math.isqrt(n) + 2
     for k in {0, n, *range(max(0, middle - reach), min(n, middle + reach), max(1, reach // 4))}:
-        numerator, denominator = binomial._exact_tail(k, n, bound)
-        assert abs(binomial.near_tail(k, n, bound) - Fraction(numerator, denominator)) < binomial.TAIL_ERROR / 1000
+        numerator, denominator = rates._exact_tail(k, n, bound)
+        assert abs(rates.near_tail(k, n, bound) - Fraction(numerator, denominator)) < rates.TAIL_ERROR / 1000
 
 
 def test_a_tie_beyond_the_exact_limit_is_decided_in_integers() -> None:
     n, bound = 2500, Fraction(4, 5)
-    numerator, denominator = binomial._exact_tail(2040, n, bound)
+    numerator, denominator = rates._exact_tail(2040, n, bound)
     alpha = Fraction(numerator, denominator)
     assert stats.proven(2040, n, bound, ">=", alpha)
     assert not stats.proven(2040, n, bound, ">=", alpha - Fraction(1, 10**60))
@@ -200,7 +200,7 @@ def test_a_million_items_are_right_and_never_summed_in_integers(monkeypatch: pyt
     def summed(k: int, n: int, p: Fraction) -> None:
         raise AssertionError(f"a sum of {n} terms, each of {n} digits")
 
-    monkeypatch.setattr(binomial, "_exact_tail", summed)
+    monkeypatch.setattr(rates, "_exact_tail", summed)
     n = 10**6
     chance = stats.prove_p(800_659, n, Fraction(4, 5), ">=")
     assert chance <= Fraction(1, 20) < stats.prove_p(800_658, n, Fraction(4, 5), ">=")
@@ -216,8 +216,8 @@ def test_a_million_items_are_right_and_never_summed_in_integers(monkeypatch: pyt
 
 def test_the_callers_decimal_context_changes_nothing() -> None:
     expected = stats.prove_p(8040, 10_000, Fraction(4, 5), ">="), stats.tango_upper(2, 1, 200)
-    binomial.point.cache_clear()
-    binomial._ln_factorial.cache_clear()
+    rates.point.cache_clear()
+    rates._ln_factorial.cache_clear()
     with localcontext() as context:
         context.prec = 3
         assert Decimal(1) / 3 == Decimal("0.333")
@@ -301,13 +301,13 @@ def test_more_items_is_the_first_that_proves(count: tuple[int, int], bound: Frac
 
 def test_a_search_that_leads_nowhere_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[bool] = []
-    step = samples._Walk.step
+    step = rates._Walk.step
 
-    def counted(walk: samples._Walk, hit: bool) -> None:
+    def counted(walk: rates._Walk, hit: bool) -> None:
         steps.append(hit)
         step(walk, hit)
 
-    monkeypatch.setattr(samples._Walk, "step", counted)
+    monkeypatch.setattr(rates._Walk, "step", counted)
     assert stats.more_items(8001, 10_000, Fraction(4, 5), ">=")[1] is None
     assert len(steps) == stats.MOST_ITEMS
     assert stats.more_items(900_000, 1_000_000, Fraction(19, 20), ">=") == (None, None)

@@ -9,8 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from .binomial import ALPHA, critical_k, tail
-from .samples import smallest_n
+from .rates import ALPHA, critical_k, smallest_n, tail
 
 Number = TypeVar("Number", int, float, Fraction, int | Fraction)
 

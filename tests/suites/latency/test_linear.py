@@ -17,7 +17,7 @@ from shipworthy.core.join import Unknown
 from shipworthy.core.tally import NAMED, Tally
 from shipworthy.history.nightly import nightly
 from shipworthy.jobs.evaluate import evaluate
-from shipworthy.suites.stability.spread import citation_overlap
+from shipworthy.suites.stability.judge import citation_overlap
 
 
 def own_seeds(questions: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

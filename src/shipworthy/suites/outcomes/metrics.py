@@ -11,8 +11,7 @@ from ...core.gates import Gate
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import Fact, Tally, group
 from ..bars import default_gates, named_gates
-from .judge import Context, Outline, Use
-from .options import BARS, Options
+from .judge import BARS, Context, Options, Outline, Use
 
 NOBODY = "(none)"  # rows without a model or a preset
 ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_rate", "edited": "edited_rate"}

@@ -21,7 +21,7 @@ from ...errors import DataError
 from ...reading.lock import lock_problems
 from ...text import plural
 from . import options as declared
-from .lists import gold_slots, log_lists, relevant_counts, run_lists, slots_of
+from .lists import gold_slots, is_run_file, log_lists, one_file, read_qrels, relevant_counts, run_lists, slots_of
 from .metrics import (
     LISTS,
     Ranked,
@@ -35,7 +35,6 @@ from .metrics import (
     ratio,
 )
 from .options import INPUTS, Choices, Options, choices_of, choices_shown
-from .trec import is_run_file, one_file, read_qrels
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered

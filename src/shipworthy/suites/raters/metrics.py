@@ -15,8 +15,7 @@ from ...core.gates import Gate
 from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
 from ...text import plural
-from .judge import Context, Said, agreement, label_counts_of
-from .options import CompleteOptions, Options
+from .judge import CompleteOptions, Context, Options, Said, agreement, label_counts_of
 
 ALIASES = {
     "pa": "percent_agreement",

@@ -10,9 +10,8 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.reports import Passing
 from . import explain
-from .judge import Context, RatingSurvey, card, judge, one_each, stream_ratings
+from .judge import CompleteOptions, Context, Options, RatingSurvey, card, judge, one_each, stream_ratings
 from .metrics import aliases, fact_names, facts, gates, metrics
-from .options import CompleteOptions, Options
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered

@@ -20,8 +20,7 @@ from ...language.natural import read
 from ...language.reader import Sentence, read_phrase, read_text
 from ...language.refusal import counts, is_exact
 from . import rules, signals
-from .contracts import DIMENSIONS, Dimension, Fixture, ReasonCase, ReasonerAnswer, load_data, what_came
-from .options import Options
+from .contracts import DIMENSIONS, Dimension, Fixture, Options, ReasonCase, ReasonerAnswer, load_data, what_came
 
 MISSING = ReasonerAnswer(error="there is no answer for this case")
 LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))

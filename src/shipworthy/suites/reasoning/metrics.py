@@ -15,9 +15,8 @@ from ...core.metrics import EVERY, Computed, Count, Mean, Measure, Metric, Rate,
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
 from ...language.words import stem, tokens
-from .contracts import DEFAULT_AVERAGES, DIMENSIONS
+from .contracts import DEFAULT_AVERAGES, DIMENSIONS, Options
 from .judge import LONGEST, Context, Outline
-from .options import Options
 from .rules import grams
 
 EVIDENCE = "answers.evidence"  # the value of an answer that says what the reasoner was shown

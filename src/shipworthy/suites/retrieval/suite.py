@@ -12,6 +12,7 @@ from ...core.sources import BLOCKS, gold_stream, read_texts, stream_traces
 from ...core.suite import Material, Sources, Suite
 from ...reading.lock import lock_problems
 from ..ranking import options as declared
+from ..ranking.lists import is_run_file, one_file
 from ..ranking.metrics import default_metrics, terms
 from ..ranking.options import (
     INPUTS,
@@ -24,15 +25,13 @@ from ..ranking.options import (
     is_plain,
     ranks_ids,
 )
-from ..ranking.trec import is_run_file, one_file
 from .controls import controls
 from .embedders import make_embedder
-from .explain import baseline, explain, review
+from .explain import baseline, explain, reference, review
 from .judge import REASONS, Context, card, judge
 from .log import LogLine, gold_of_qrels, log_of_run
 from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics
 from .places import read_sections
-from .reference import reference
 from .survey import LogSurvey, settle
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,10 +18,9 @@ from ..answers.judge import CITES, CLAIM, RETRIEVED
 from ..answers.metrics import NOT_CITING
 from . import reference
 from .judge import VALUES as JUDGED
-from .judge import Context, Outline
+from .judge import Context, Outline, RunFacts
 from .options import ACCURACY, BARS, CITING, KS, Options, default_bars
 from .spread import too_long
-from .tables import POOLED, SENSITIVITY, flip_facts, pooled_facts
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
 LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
@@ -172,6 +172,50 @@ def _in_order(place: int, number: int, hole: str) -> str:
 def first_holes(tally: Tally) -> list[str]:
     """The first few holes, in the order of the gold set and of the grid."""
     return [name.split(" ", 2)[2] for name in tally.named("holes")]
+
+
+# --- runs that differ from the majority, counted along each axis ---
+
+SENSITIVITY = "sensitivity"  # the part of the evidence that is counted along the axes
+AXES = ("jitter", "seed")
+
+
+def flip_facts(outline: Outline) -> Iterator[str]:
+    """`jitter runs punct`, `seed flips 3`: each run and each question once for its place on each axis."""
+    for axis in AXES:
+        runs = [str(value) for run in outline.runs if (value := getattr(run.cell, axis)) is not None]
+        flipped = [str(value) for flip in outline.flips if (value := getattr(flip.cell, axis)) is not None]
+        yield from (f"{axis} runs {value}" for value in runs)
+        yield from (f"{axis} flips {value}" for value in flipped)
+        yield from (f"{axis} questions {value}" for value in set(runs))
+        yield from (f"{axis} questions_flipped {value}" for value in set(flipped))
+
+
+# --- rates over all runs; the runs of one question are one cluster, never as many items ---
+
+POOLED = "pooled"  # the part of the evidence that counts how many runs of a question have something
+
+
+class Pooled(NamedTuple):
+    """A rate of runs."""
+
+    answerable: bool | None  # which questions it is about; None for all
+    has: Callable[[RunFacts], bool]
+
+
+RATES = {
+    "acr": Pooled(True, lambda run: run.contained),
+    "cghc": Pooled(True, lambda run: bool(run.cited)),
+    "pass": Pooled(None, lambda run: run.passed),
+    "refusal_rate": Pooled(False, lambda run: run.status == "refused"),
+}
+
+
+def pooled_facts(outline: Outline) -> Iterator[str]:
+    """`acr 7/9`: 7 of the 9 runs of a question."""
+    for name, rate in RATES.items():
+        if outline.runs and rate.answerable in (None, outline.answerable):
+            yield f"{name} {sum(map(rate.has, outline.runs))}/{len(outline.runs)}"
 
 
 VALUES = (CLAIM, CITES)

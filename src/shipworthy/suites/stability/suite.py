@@ -22,6 +22,8 @@ from .judge import Context, card, judge
 from .metrics import (
     ALIASES,
     ASIDE,
+    POOLED,
+    SENSITIVITY,
     fact_names,
     facts,
     gates,
@@ -32,7 +34,6 @@ from .metrics import (
     wanted,
 )
 from .options import Options
-from .tables import POOLED, SENSITIVITY
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
