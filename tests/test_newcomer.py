@@ -98,7 +98,7 @@ RECIPES = {
     ),
     "reasoning": (
         "suites/reasoning/metrics.py",
-        ('("items", outline.status, asked)', '("items", "marked", outline.status, asked)'),
+        ('("items", verdict.status, asked)', '("items", "marked", verdict.status, asked)'),
         ('    names = {"answered", ', '    names = {"marked", "answered", '),
         ('        Count("cases", ', f'        {MARKED},\n        Count("cases", '),
     ),

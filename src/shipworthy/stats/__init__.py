@@ -48,11 +48,9 @@ if TYPE_CHECKING:
     from .agreement import shares_spread as shares_spread
     from .means import Clustered as Clustered
     from .means import Spread as Spread
-    from .means import cluster_se as cluster_se
     from .means import cluster_se_of_counts as cluster_se_of_counts
     from .means import exact_sum as exact_sum
     from .means import mean_bounds as mean_bounds
-    from .means import mean_interval as mean_interval
     from .means import mean_interval_of_counts as mean_interval_of_counts
     from .means import mean_spread as mean_spread
     from .means import pooled_spread as pooled_spread
@@ -67,7 +65,6 @@ if TYPE_CHECKING:
     from .quantiles import Ordered as Ordered
     from .quantiles import min_n_for_quantile as min_n_for_quantile
     from .quantiles import percentile as percentile
-    from .quantiles import percentile_of_counts as percentile_of_counts
     from .quantiles import quantile_ranks as quantile_ranks
     from .quantiles import shortfall as shortfall
     from .quantiles import upper_rank as upper_rank
@@ -83,10 +80,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "agreement": "Weights auc fleiss_kappa free_marginal_kappa gwet_ac1 kappa kappa_interval kappa_spread "
     "krippendorff_alpha raters_spread shares_spread mean_jaccard",
-    "means": "Clustered Spread cluster_se cluster_se_of_counts exact_sum mean_bounds mean_interval "
+    "means": "Clustered Spread cluster_se_of_counts exact_sum mean_bounds "
     "mean_interval_of_counts mean_spread pooled_spread ratio_spread ratio_sum",
     "paired": "excludes_drop mcnemar_one_sided mcnemar_two_sided more_for_no_regression paired_permutation tango_upper",
-    "quantiles": "Ordered min_n_for_quantile percentile percentile_of_counts quantile_ranks shortfall upper_rank",
+    "quantiles": "Ordered min_n_for_quantile percentile quantile_ranks shortfall upper_rank",
     "sequential": "ALARM alarm drop_evidence e_value e_value_rate e_value_two_sided holm",
 }
 

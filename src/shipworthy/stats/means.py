@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
@@ -47,13 +47,11 @@ class Clustered(NamedTuple):
     n_eff: float | None  # rows / deff: how many independent rows these are worth
 
 
-def mean_interval(values: Iterable[Number]) -> tuple[float, float] | None:
-    """95 % interval of a mean, m ± t·s/√n with t of n-1 degrees of freedom; None below two values."""
-    return mean_interval_of_counts(Counter(values))
-
-
 def mean_interval_of_counts(counts: Mapping[Number, int]) -> tuple[float, float] | None:
-    """`mean_interval` of a multiset, given as value → how often."""
+    """95 % interval of a mean, m ± t·s/√n with t of n-1 degrees of freedom; None below two values.
+
+    Values are given as value → how often.
+    """
     n = sum(counts.values())
     if n < 2:
         return None
@@ -71,22 +69,11 @@ def _squared(counts: Mapping[Number, int]) -> dict[Fraction, int]:
     return squared
 
 
-def cluster_se(groups: Sequence[Sequence[Fraction | float]]) -> Clustered | None:
-    """√(sum over groups of (sum of (x - mean))²) / N beside s/√N, and their ratio squared; None if empty."""
-    exact = [[Fraction(value) for value in group] for group in groups if group]
-    n = sum(len(group) for group in exact)
-    if n == 0:
-        return None
-    mean = sum((sum(group, Fraction(0)) for group in exact), Fraction(0)) / n
-    squares = sum(((value - mean) ** 2 for group in exact for value in group), Fraction(0))
-    between = sum((sum((value - mean for value in group), Fraction(0)) ** 2 for group in exact), Fraction(0))
-    return _clustered(mean, n, len(exact), squares, between)
-
-
 def cluster_se_of_counts(groups: Mapping[tuple[int, int], int]) -> Clustered | None:
-    """`cluster_se` of groups of yes and no, given as (yes, rows of the group) → how many such groups; by whole numbers.
+    """√(sum over groups of (sum of (x - mean))²) / N beside s/√N, and their ratio squared; None if empty.
 
-    With x of 0 and 1 the sums of squares follow from a few sums: no row has to be looked at again.
+    x is yes or no, and groups are given as (yes, rows of the group) → how many such groups: with x of 0 and 1 the sums
+    of squares follow from a few sums of whole numbers, and no row has to be looked at again.
     """
     kept = [(yes, rows, count) for (yes, rows), count in groups.items() if rows]
     n, number = sum(rows * count for _, rows, count in kept), sum(count for _, _, count in kept)

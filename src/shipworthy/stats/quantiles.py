@@ -25,11 +25,6 @@ def percentile(sorted_values: Sequence[Fraction | float], p: int | Fraction) -> 
     return low + part * (Fraction(sorted_values[below + 1]) - low) if part else low
 
 
-def percentile_of_counts(counts: Mapping[Number, int], p: int | Fraction) -> Fraction | None:
-    """`percentile` of a multiset, given as value → how often, in any order."""
-    return Ordered(counts).percentile(p)
-
-
 class Ordered(Generic[Number]):
     """A multiset in order, sorted once for as many percentiles and order statistics as are asked for."""
 

@@ -12,7 +12,6 @@ from ...core.contracts import Answer, Place, Trace, ids_of
 from ...core.evidence import Judged, Order, Row, brief
 from ...core.inputs import Input, Records, Stream, raise_later
 from ...core.join import Case, Once
-from ...core.options import Opt
 from ...core.sources import read_records
 from ...core.tally import Fact, held
 from ...language import refusal
@@ -20,6 +19,7 @@ from ...reading.jsonl import Problem
 from ..answers.judge import RETRIEVED, Judging, expect, held_by, judge_trace
 from ..answers.judge import Outline as Answered
 from ..answers.options import JudgingOptions, Profile
+from ..bars import share
 
 
 class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,28 +27,14 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
 
     profile: Profile = "strict"
     pa_gate: Annotated[
-        str | None,
-        Opt(
-            "Lowest share of equal labels allowed.  [default: 0.90]",
-            "SHARE",
-            flags=("--pa_gate",),
-            kind="number",
-            shown=False,
-        ),
+        str | None, share("Lowest share of equal labels allowed.  [default: 0.90]", flags=("--pa_gate",))
     ] = None
     kappa_gate: Annotated[
-        str | None,
-        Opt("Lowest kappa allowed.  [default: 0.75]", "NUMBER", flags=("--kappa_gate",), kind="number", shown=False),
+        str | None, share("Lowest kappa allowed.  [default: 0.75]", "NUMBER", flags=("--kappa_gate",))
     ] = None
     abstain_gate: Annotated[
         str | None,
-        Opt(
-            "Highest abstention rate allowed for either validator.  [default: 0.02]",
-            "SHARE",
-            flags=("--abstain_gate",),
-            kind="number",
-            shown=False,
-        ),
+        share("Highest abstention rate allowed for either validator.  [default: 0.02]", flags=("--abstain_gate",)),
     ] = None
 
     @property

@@ -141,14 +141,12 @@ def metrics(options: Options) -> dict[str, Metric]:
                 gate="flagged_agreements <= 0",
             ),
             "lower",
-            high=None,
             of=("flagged_agreement",),
         ),
         Count(
             "disagreements",
             Words("disagreements", "Pairs with different labels.", "count of such pairs"),
             "lower",
-            high=None,
             of=("disagreed",),
         ),
         Rate(

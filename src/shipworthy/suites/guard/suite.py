@@ -19,7 +19,7 @@ from ...core.suite import Explanation, Findings, InputSpec, Material, Sources, S
 from ...core.tally import HAS, Fact, held, lacks_of
 from ...reading.reports import Passing
 from ...text import plural
-from ..bars import Bar, BarOptions, default_gates, named_gates
+from ..bars import Bar, BarOptions, default_gates, named_gates, share
 from ..reasoning.contracts import DIMENSIONS
 from ..reasoning.contracts import Options as ReasoningOptions
 from ..reasoning.metrics import ALIASES
@@ -41,7 +41,7 @@ BARS = {
 
 
 def _share(name: str) -> Opt:
-    return Opt(f"[default: {float(BARS[name].default)}]", "SHARE", kind="number", shown=False)
+    return share(f"[default: {float(BARS[name].default)}]")
 
 
 class Options(BarOptions, frozen=True, kw_only=True, omit_defaults=True):
@@ -156,10 +156,10 @@ def explain(findings: Findings) -> Explanation:
 
 def checks(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
     """The bars under the names of their flags; a gate of another metric goes by its own."""
-    names = {metric: name for name, (metric, _, _) in BARS.items()}
+    flags = {metric: name for name, (metric, _, _) in BARS.items()}
     return [
         {
-            "bar": names.get(outcome.gate.key, outcome.gate.key),
+            "bar": flags.get(outcome.gate.key, outcome.gate.key),
             "value": number(outcome.measure.value),
             "bound": number(outcome.bound),
             "n": outcome.measure.n,

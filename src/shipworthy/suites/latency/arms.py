@@ -56,7 +56,7 @@ class SweepCounts:
 class LatencySurvey(SweepSurvey[SweepCounts]):
     """Counts by sweep."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: object) -> None:
         super().__init__(SweepCounts)
 
     def add(self, source: str, place: int, record: Trace, known: bool) -> None:
@@ -73,10 +73,6 @@ class LatencySurvey(SweepSurvey[SweepCounts]):
             if not record.error:
                 counts.totals = counts.totals or total_of(record) is not None
                 counts.stages.update(stages_of(record))
-
-
-def survey(context: Context) -> LatencySurvey:
-    return LatencySurvey()
 
 
 def survey_of(gathered: Gathered) -> LatencySurvey:

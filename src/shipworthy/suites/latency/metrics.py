@@ -170,7 +170,6 @@ def metrics(options: Options) -> dict[str, Metric]:
             "untimed",
             Words("runs without a latency", "Runs whose trace has no latency.", "count of such runs"),
             "lower",
-            high=None,
             of=("runs_untimed",),
         ),
     ]

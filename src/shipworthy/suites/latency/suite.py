@@ -21,7 +21,6 @@ from ..answers.judge import Judging
 from ..answers.material import ControlAnswers, least_length
 from ..answers.options import id_map_file
 from . import arms, explain
-from .arms import settle, survey
 from .judge import card, judge
 from .metrics import LOAD, aliases, compared, fact_names, gate_key, gates, metrics
 from .options import Context, Options
@@ -127,8 +126,8 @@ SUITE = Suite(
     ),
     options=Options,
     read=read,
-    survey=survey,
-    settle=settle,
+    survey=arms.LatencySurvey,
+    settle=arms.settle,
     judge=judge,
     card=card,
     brief=True,

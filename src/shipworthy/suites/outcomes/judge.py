@@ -19,7 +19,7 @@ from ...core.inputs import Input, Records, Stream, numbered_rows
 from ...core.join import Case
 from ...core.options import Opt
 from ...reading.jsonl import Problem
-from ..bars import Bar, BarOptions
+from ..bars import Bar, BarOptions, share
 
 if TYPE_CHECKING:
     from ..guard.results import Report
@@ -40,26 +40,13 @@ class Options(BarOptions, frozen=True, kw_only=True, omit_defaults=True):
         int | None, Opt("Fewest rows allowed; identical rows count once.  [default: 20]", least=0, shown=False)
     ] = None
     min_accept_rate: Annotated[
-        str | None,
-        Opt(
-            "Lowest share of answers accepted without edits.  [default: 0.70]",
-            "SHARE",
-            kind="number",
-            shown=False,
-        ),
+        str | None, share("Lowest share of answers accepted without edits.  [default: 0.70]")
     ] = None
-    min_action_rate: Annotated[
-        str | None,
-        Opt("Lowest share of answers that people acted on.  [default: 0.55]", "SHARE", kind="number", shown=False),
-    ] = None
+    min_action_rate: Annotated[str | None, share("Lowest share of answers that people acted on.  [default: 0.55]")] = (
+        None
+    )
     min_useful_rate: Annotated[
-        str | None,
-        Opt(
-            "Lowest share of answers called useful.  [default: 0.65, if rows have the field]",
-            "SHARE",
-            kind="number",
-            shown=False,
-        ),
+        str | None, share("Lowest share of answers called useful.  [default: 0.65, if rows have the field]")
     ] = None
     require_useful: Annotated[bool, Opt("Require the useful rate to have data.", cli=False)] = False
 

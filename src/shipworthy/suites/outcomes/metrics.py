@@ -85,7 +85,6 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "count of rows",
                 gate="samples >= 20",
             ),
-            high=None,
             of=("items",),
         ),
         Rate(

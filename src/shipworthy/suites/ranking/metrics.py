@@ -375,7 +375,7 @@ def metrics(options: Options) -> dict[str, Metric]:
     for one in parse_wanted(options.metrics or ""):
         name = one.name(choices.preset)
         named[name] = MeanOfLists(name, words_of(one, choices.preset), of=name, wanted=one, choices=choices)
-    missing = Count("missing", NO_LIST, "lower", high=None, of=("missing",), completes=True)
+    missing = Count("missing", NO_LIST, "lower", of=("missing",), completes=True)
     return named | {"missing": missing}
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ...core.decision import Display, number
 from ...core.evidence import Counts, Judged, Row
-from ...core.gates import Gate, Outcome
+from ...core.gates import Outcome
 from ...core.inputs import Input, Records, Stream, Table, raise_later
 from ...core.join import Case, Nothing, first_error
 from ...core.suite import Explanation, Findings, Material, Sources, Suite
@@ -20,20 +20,10 @@ from ...core.tally import Fact
 from ...errors import DataError
 from ...reading.lock import lock_problems
 from ...text import plural
+from . import metrics
 from . import options as declared
 from .lists import gold_slots, is_run_file, log_lists, one_file, read_qrels, relevant_counts, run_lists, slots_of
-from .metrics import (
-    LISTS,
-    Ranked,
-    Wanted,
-    aliases,
-    at_depths,
-    fact_names,
-    metrics,
-    named_gates,
-    parse_wanted,
-    ratio,
-)
+from .metrics import LISTS, Ranked, Wanted, at_depths, parse_wanted, ratio
 from .options import INPUTS, Choices, Options, choices_of, choices_shown
 
 if TYPE_CHECKING:
@@ -171,10 +161,6 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def no_gates(context: Context) -> list[Gate]:
-    return []
-
-
 SUITE = Suite(
     name="retrieval",  # the name that users know: reports, flags and config keys of both suites are the same
     description="How good are these lists of ids?",
@@ -185,11 +171,10 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
-    fact_names=fact_names,
-    metrics=metrics,
-    aliases=aliases,
-    gates=no_gates,
-    wanted=named_gates,
+    fact_names=metrics.fact_names,
+    metrics=metrics.metrics,
+    aliases=metrics.aliases,
+    wanted=metrics.named_gates,
     review=review,
     explain=explain,
     shown=choices_shown,

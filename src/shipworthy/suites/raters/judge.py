@@ -127,7 +127,7 @@ def _given(rating: Rating) -> tuple[str, str]:
 class RatingSurvey:
     """Everybody who rated, and every label that was given, as it was written: numbers sort by size."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: object) -> None:
         self.raters: set[str] = set()
         self.labels: set[str | int] = set()
 

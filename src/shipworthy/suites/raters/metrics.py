@@ -11,7 +11,6 @@ from typing import cast
 
 from ... import stats
 from ...core.evidence import Counts
-from ...core.gates import Gate
 from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
 from ...text import plural
@@ -33,11 +32,6 @@ Cells = Counter[tuple[int, int]]  # the labels of two raters → items
 
 def aliases(options: Options) -> Mapping[str, str]:
     return ALIASES
-
-
-def gates(context: Context) -> list[Gate]:
-    """None: how well raters must agree depends on what their labels are for."""
-    return []
 
 
 def facts(said: Said, context: Context) -> tuple[Counts]:

@@ -492,7 +492,7 @@ def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:
     for k in choices.k:
         exact |= {name: _mean(tally, name) for name in (f"precision@{k}", f"recall@{k}")}
     exact |= {name: Fraction(tally[name], items or 1) for name in ("coverage", "citation_accuracy")}
-    exact |= {name: stats.percentile_of_counts(_fractions(tally, name), 50) for name, _ in DISTANCES}
+    exact |= {name: tally.ordered(name).percentile(50) for name, _ in DISTANCES}
     return exact | {"lambda_convergent": Fraction(tally["lambda_convergent"], logged) if logged else None}
 
 

@@ -349,7 +349,7 @@ def _counts() -> Iterator[Metric]:
         ),
         "lower",
     )
-    yield Count("missing", NO_LIST, "lower", high=None, of=("missing",), completes=True, against=("missing",))
+    yield Count("missing", NO_LIST, "lower", of=("missing",), completes=True, against=("missing",))
     yield Count(
         "bad_qids",
         Words(
@@ -358,7 +358,6 @@ def _counts() -> Iterator[Metric]:
             "count of such questions",
         ),
         "lower",
-        high=None,
         needs=_DISTANCES,
         optional=True,
         of=("bad_qid",),

@@ -14,23 +14,12 @@ from ...reading.lock import lock_problems
 from ..ranking import options as declared
 from ..ranking.lists import is_run_file, one_file
 from ..ranking.metrics import default_metrics, terms
-from ..ranking.options import (
-    INPUTS,
-    Choices,
-    Options,
-    canary_depth,
-    choices_of,
-    choices_shown,
-    is_given,
-    is_plain,
-    ranks_ids,
-)
+from ..ranking.options import Choices, Options, canary_depth, choices_of, is_given, is_plain, ranks_ids
+from . import explain, metrics
 from .controls import controls
 from .embedders import make_embedder
-from .explain import baseline, explain, reference, review
 from .judge import REASONS, Context, card, judge
 from .log import LogLine, gold_of_qrels, log_of_run
-from .metrics import LIVE_REFERENCE, REFERENCE, aliases, compared, fact_names, facts, gates, metrics
 from .places import read_sections
 from .survey import LogSurvey, settle
 
@@ -99,33 +88,29 @@ def _gold(sources: Sources, read: Input, options: Options, choices: Choices) -> 
     return gold_stream(sources["gold"], read, lenient=options.lenient, by=choices.by, map=options.map)
 
 
-def survey(context: Context) -> LogSurvey:
-    return LogSurvey()
-
-
 SUITE = Suite(
     name="retrieval",
     description="Does retrieval find the right text, and may a new index replace the live one?",
-    inputs=INPUTS,
+    inputs=declared.INPUTS,
     options=Options,
     complete=complete,
     read=read,
-    survey=survey,
+    survey=LogSurvey,
     settle=settle,
     judge=judge,
     card=card,
-    fact_names=fact_names,
-    facts=facts,
-    compared=compared,
-    asides=(REFERENCE, LIVE_REFERENCE),
-    metrics=metrics,
-    aliases=aliases,
-    gates=gates,
-    baseline=baseline,
-    review=review,
-    explain=explain,
-    shown=choices_shown,
-    reference=reference,
+    fact_names=metrics.fact_names,
+    facts=metrics.facts,
+    compared=metrics.compared,
+    asides=(metrics.REFERENCE, metrics.LIVE_REFERENCE),
+    metrics=metrics.metrics,
+    aliases=metrics.aliases,
+    gates=metrics.gates,
+    baseline=explain.baseline,
+    review=explain.review,
+    explain=explain.explain,
+    shown=declared.choices_shown,
+    reference=explain.reference,
     controls=controls,
     terms=terms,
     display=Display(counts={"missing": "missing"}, reasons=REASONS, pictures={"comparison": "two sides"}),

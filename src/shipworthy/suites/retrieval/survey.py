@@ -72,7 +72,7 @@ class LogNotes:
 class LogSurvey:
     """What is worth noting about each log, in lines about questions of the gold set."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: object) -> None:
         self.logs: dict[str, LogNotes] = {}
 
     def add(self, source: str, place: int, record: LogLine, known: bool) -> None:

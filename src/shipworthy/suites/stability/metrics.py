@@ -268,7 +268,6 @@ def _failing() -> Iterator[Metric]:
             "failing <= 0",
         ),
         "lower",
-        high=None,
         of=("failing",),
     )
     yield Rate(
@@ -286,7 +285,7 @@ def _failing() -> Iterator[Metric]:
         among="judged",
     )
     for name, bar in BARS.items():
-        yield Count(f"{name}_failing", _MISSED.fill(NAME=bar.words.plain), "lower", high=None, of=(f"failing_{name}",))
+        yield Count(f"{name}_failing", _MISSED.fill(NAME=bar.words.plain), "lower", of=(f"failing_{name}",))
 
 
 def question_words() -> dict[str, Words]:
@@ -367,7 +366,6 @@ def _lambda() -> Iterator[Metric]:
             gate="lambda_collapse <= 0, where the gold set has paraphrases",
         ),
         "lower",
-        high=None,
         of=("lambda_×",),
     )
     yield RunShare(

@@ -15,24 +15,10 @@ from ...reading.lock import lock_problems
 from ...reading.reports import Passing
 from ..answers.judge import Judging
 from ..answers.options import id_map_file, slice_fields
-from . import explain, reference
+from . import explain, metrics, reference
 from .controls import controls
 from .grid import StabilitySurvey, axes_of, run_of
 from .judge import Context, card, judge
-from .metrics import (
-    ALIASES,
-    ASIDE,
-    POOLED,
-    SENSITIVITY,
-    fact_names,
-    facts,
-    gates,
-    metrics,
-    question_words,
-    referred_bars,
-    split_gates,
-    wanted,
-)
 from .options import Options
 
 if TYPE_CHECKING:
@@ -57,35 +43,26 @@ def read(sources: Sources, options: Options) -> Material:
     reads = {"gold": gold, "runs": runs}
     if table := id_map_file(options):
         reads["id_map"] = file_input(table)
-    if as_reference:
-        return Material(
-            context=_context(options),
-            streams={"runs": stream},
-            gold=questions,
-            last_wins=True,
-            by_records=True,
-            reads=reads,
-            incomplete=lock_problems(sources["gold"], options.map),
-        )
-    context = _context(options)
     return Material(
-        context=context,
+        context=_context(options),
         gold=questions,
-        watch=GoldRemarks,
+        watch=None if as_reference else GoldRemarks,
         streams={"runs": stream},
-        runs={"runs": partial(run_of, options=options)},
+        runs={} if as_reference else {"runs": partial(run_of, options=options)},
+        last_wins=as_reference,
+        by_records=as_reference,
         reads=reads,
         incomplete=lock_problems(sources["gold"], options.map),
     )
 
 
 def _context(options: Options) -> Context:
-    bars, _ = split_gates(options)
+    bars, _ = metrics.split_gates(options)
     return Context(
         options=options,
         judging=Judging.of(options),
         bars=tuple(bars),
-        referred=referred_bars(options),
+        referred=metrics.referred_bars(options),
         bounds=reference.bounds(bars),
     )
 
@@ -126,7 +103,7 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
 
 
 def aliases(options: Options) -> dict[str, str]:
-    return ALIASES
+    return metrics.ALIASES
 
 
 SUITE = Suite(
@@ -142,16 +119,16 @@ SUITE = Suite(
     settle=settle,
     judge=judge,
     card=card,
-    fact_names=fact_names,
-    facts=facts,
-    asides=(ASIDE, POOLED, SENSITIVITY, reference.PART),
-    metrics=metrics,
+    fact_names=metrics.fact_names,
+    facts=metrics.facts,
+    asides=(metrics.ASIDE, metrics.POOLED, metrics.SENSITIVITY, reference.PART),
+    metrics=metrics.metrics,
     aliases=aliases,
-    wanted=wanted,
-    gates=gates,
+    wanted=metrics.wanted,
+    gates=metrics.gates,
     review=explain.review,
     explain=explain.explain,
-    terms=question_words,
+    terms=metrics.question_words,
     shown=explain.shown,
     reference=reference.reference,
     controls=controls,
