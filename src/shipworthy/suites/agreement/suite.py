@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 def read(sources: Sources, options: Options) -> Material:
     """Pairs; or two validators' labels, with traces for the answers; or gold and traces to derive both labels from."""
     given = {name for name, source in sources.items() if source is not None}
-    if given == {"pairs"}:
-        return _from_pairs(sources, options)
-    if given in ({"scholar", "auditor"}, {"scholar", "auditor", "trace"}):
-        return _from_two(sources, options)
+    if given in ({"pairs"}, {"scholar", "auditor"}, {"scholar", "auditor", "trace"}):
+        return _labelled(sources, given, options)
     if given == {"gold", "trace"}:
         return _derived(sources, options)
     raise UsageError(
@@ -42,29 +40,22 @@ def read(sources: Sources, options: Options) -> Material:
     )
 
 
-def _from_pairs(sources: Sources, options: Options) -> Material:
-    pairs = Input()
+def _labelled(sources: Sources, given: set[str], options: Options) -> Material:
+    """Pairs as they are written, or joined from two files, with traces for the answers."""
+    reads: dict[str, Input] = {name: Input() for name in ("pairs", "scholar", "auditor", "trace") if name in given}
+    streams: dict[str, Stream] = {}
+    for name, read in reads.items():
+        if name == "trace":
+            streams[name] = stream_traces(sources[name], read, lenient=options.lenient, map=options.map)
+        else:
+            one_file = name == "pairs"
+            streams[name] = stream_pairs(sources[name], read) if one_file else stream_side(sources[name], name, read)
     return Material(
-        context=Context(options=options, source="pairs"),
-        streams={"pairs": stream_pairs(sources["pairs"], pairs)},
-        reads={"pairs": pairs},
-        once={"pairs": one_each(options.lenient)},
-    )
-
-
-def _from_two(sources: Sources, options: Options) -> Material:
-    reads = {name: Input() for name in ("scholar", "auditor", "trace") if sources.get(name) is not None}
-    streams: dict[str, Stream] = {
-        role: stream_side(sources[role], role, reads[role]) for role in ("scholar", "auditor")
-    }
-    if "trace" in reads:
-        streams["trace"] = stream_traces(sources["trace"], reads["trace"], lenient=options.lenient, map=options.map)
-    return Material(
-        context=Context(options=options, source="two files"),
+        context=Context(options=options, source="pairs" if "pairs" in given else "two files"),
         streams=streams,
         reads=reads,
         keep={"trace": "last"},
-        once=dict.fromkeys(("scholar", "auditor"), one_each(options.lenient)),
+        once={name: one_each(options.lenient) for name in reads if name != "trace"},
     )
 
 

@@ -187,11 +187,7 @@ class PromptRow(msgspec.Struct, gc=False):
     reason: str  # a prompt fails where fewer than half of its answers were accepted
 
 
-class Outline(NamedTuple):
-    """All that counts about a prompt."""
-
-    uses: tuple[Use, ...]
-    repeated: int  # rows that were there before
+Outline = tuple[tuple[Use, ...], int]  # all that counts about a prompt, and how many rows were there before
 
 
 def judge(case: Case, context: Context) -> tuple[Judged]:
@@ -212,7 +208,7 @@ def judge_prompt(case: Case, context: Context) -> tuple[PromptRow, Outline]:
     )
     reason = "unaccepted" if 2 * accepted < len(uses) else ""
     row = PromptRow(case.key, len(uses), accepted, acted, edited, useful, number(score), reason)
-    return row, Outline(tuple(uses), len(given) - len(uses))
+    return row, (tuple(uses), len(given) - len(uses))
 
 
 def card(case: Case, context: Context, kind: str, order: Order) -> Row:

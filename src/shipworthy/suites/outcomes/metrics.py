@@ -18,10 +18,11 @@ ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_r
 
 
 def facts(outline: Outline, context: Context) -> Iterator[Counts]:
-    for row in outline.uses:
+    uses, repeated = outline
+    for row in uses:
         yield Counts(tuple(row_facts(row)), slices_of(row))
-    yield from together(outline.uses, slices_of, repeat_facts)
-    yield Counts(("repeated",) * outline.repeated)
+    yield from together(uses, slices_of, repeat_facts)
+    yield Counts(("repeated",) * repeated)
 
 
 def row_facts(row: Use) -> Iterator[Fact]:

@@ -288,7 +288,7 @@ _AXIS = {"jitter": "rewording", "seed": "seed"}
 
 def titled(name: str) -> str:
     """`citation-set stability (css)`."""
-    return BARS[name].words.title(name)
+    return BARS[name].title(name)
 
 
 def reasons(tally: Tally) -> list[str]:

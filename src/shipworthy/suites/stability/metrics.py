@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 import msgspec
 
 from ... import stats
 from ...core.evidence import Counts
 from ...core.gates import Gate, gate_of, parse_gates
-from ...core.metrics import Count, Mean, Measure, Metric, Rate, Words, without
+from ...core.metrics import Better, Count, Mean, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of
 from ...errors import UsageError
 from ..answers.judge import CITES, CLAIM, RETRIEVED
@@ -19,7 +18,7 @@ from ..answers.metrics import NOT_CITING
 from . import reference
 from .judge import VALUES as JUDGED
 from .judge import Context, Outline, RunFacts
-from .options import ACCURACY, BARS, CITING, KS, Options, default_bars
+from .options import ACCURACY, BARS, CITING, KS, LOWER, Options, default_bars
 from .spread import too_long
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
@@ -196,26 +195,20 @@ def flip_facts(outline: Outline) -> Iterator[str]:
 POOLED = "pooled"  # the part of the evidence that counts how many runs of a question have something
 
 
-class Pooled(NamedTuple):
-    """A rate of runs."""
-
-    answerable: bool | None  # which questions it is about; None for all
-    has: Callable[[RunFacts], bool]
-
-
-RATES = {
-    "acr": Pooled(True, lambda run: run.contained),
-    "cghc": Pooled(True, lambda run: bool(run.cited)),
-    "pass": Pooled(None, lambda run: run.passed),
-    "refusal_rate": Pooled(False, lambda run: run.status == "refused"),
+# Rate of runs → which questions it is about (None: all), and whether a run has it.
+RATES: dict[str, tuple[bool | None, Callable[[RunFacts], bool]]] = {
+    "acr": (True, lambda run: run.contained),
+    "cghc": (True, lambda run: bool(run.cited)),
+    "pass": (None, lambda run: run.passed),
+    "refusal_rate": (False, lambda run: run.status == "refused"),
 }
 
 
 def pooled_facts(outline: Outline) -> Iterator[str]:
     """`acr 7/9`: 7 of the 9 runs of a question."""
-    for name, rate in RATES.items():
-        if outline.runs and rate.answerable in (None, outline.answerable):
-            yield f"{name} {sum(map(rate.has, outline.runs))}/{len(outline.runs)}"
+    for name, (answerable, has) in RATES.items():
+        if outline.runs and answerable in (None, outline.answerable):
+            yield f"{name} {sum(map(has, outline.runs))}/{len(outline.runs)}"
 
 
 VALUES = (CLAIM, CITES)
@@ -284,13 +277,13 @@ def _failing() -> Iterator[Metric]:
         of="failing",
         among="judged",
     )
-    for name, bar in BARS.items():
-        yield Count(f"{name}_failing", _MISSED.fill(NAME=bar.words.plain), "lower", of=(f"failing_{name}",))
+    for name, words in BARS.items():
+        yield Count(f"{name}_failing", _MISSED.fill(NAME=words.plain), "lower", of=(f"failing_{name}",))
 
 
 def question_words() -> dict[str, Words]:
     """The words of what is measured of single questions."""
-    return {**{name: bar.words for name, bar in BARS.items()}, "rcr": RCR}
+    return {**BARS, "rcr": RCR}
 
 
 def _means() -> Iterator[Metric]:
@@ -299,7 +292,7 @@ def _means() -> Iterator[Metric]:
         yield Mean(
             f"mean_{name}",
             _MEAN.fill(NAME=words[name].plain),
-            "lower" if name == "ned50" else "higher",
+            _better(name),
             of=name,
         )
     for k in KS:
@@ -383,7 +376,11 @@ def _lambda() -> Iterator[Metric]:
 
 def bar_metrics() -> dict[str, Metric]:
     """The metrics of single questions, under their own names, so that gates can name them."""
-    return {name: Mean(name, bar.words, bar.better, of=name) for name, bar in BARS.items()}
+    return {name: Mean(name, words, _better(name), of=name) for name, words in BARS.items()}
+
+
+def _better(name: str) -> Better:
+    return "lower" if name in LOWER else "higher"
 
 
 # --- gates ---
