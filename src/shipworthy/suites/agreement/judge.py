@@ -61,10 +61,6 @@ class Judgement(msgspec.Struct):
             raise ValueError(f"label: expected one of {', '.join(LABELS)}, got {self.label!r}")
         self.label = _READ_AS[self.label]
 
-    @property
-    def because(self) -> str:
-        return f" ({self.reason})" if self.reason else ""
-
 
 FLAGS = ("provenance_violation", "constraints_mismatch")
 
@@ -74,10 +70,6 @@ class Flags(msgspec.Struct):
 
     provenance_violation: bool | None = None
     constraints_mismatch: bool | None = None
-
-    @property
-    def hard(self) -> bool:
-        return bool(self.provenance_violation or self.constraints_mismatch)
 
 
 def merged(one: Flags | None, other: Flags | None) -> Flags | None:
@@ -102,12 +94,8 @@ class Pair(msgspec.Struct):
     flags: Flags | None = None
 
     @property
-    def sides(self) -> tuple[tuple[str, Judgement], ...]:
-        return ("scholar", self.scholar), ("auditor", self.auditor)
-
-    @property
     def hard_flag(self) -> bool:
-        return self.flags is not None and self.flags.hard
+        return self.flags is not None and any(getattr(self.flags, name) for name in FLAGS)
 
     @property
     def citations(self) -> list[str]:
@@ -279,7 +267,8 @@ def card(case: Case, context: Context, kind: str, order: Order) -> Row:
     traces = case.records.get("trace")
     # Citations as they were logged, whatever they are compared as.
     citations = ids_of(traces[0].answer.citations) if traces else pair.citations
-    said = ", ".join(f"{role} {one.label}{one.because}" for role, one in pair.sides)
+    sides = ("scholar", pair.scholar), ("auditor", pair.auditor)
+    said = ", ".join(f"{role} {one.label}{f' ({one.reason})' if one.reason else ''}" for role, one in sides)
     return {
         "qid": case.key,
         "reason": "flagged-agreement" if pair.agreed else "disagreement",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,7 @@ import msgspec
 from ...core.contracts import Trace
 from ...core.evaluate import measure_all
 from ...core.gates import Gate, Outcome
-from ...core.join import Unknown
+from ...core.join import Sums, Unknown
 from ...core.metrics import Measure
 from ...core.sources import Input
 from ...core.suite import Findings, Material
@@ -31,26 +32,21 @@ if TYPE_CHECKING:
 # --- what was seen of all traces: sweeps, arms, warm-up, questions that nobody asked ---
 
 
-class SweepCounts:
+class SweepCounts(Sums):
     """What one sweep has; it adds up in any order."""
 
     def __init__(self) -> None:
         self.warm_up = 0
         self.reused = 0
         self.unknown = Unknown()
-        self.knobs: dict[str, set[bytes]] = {}  # arm → the sets of knobs that it was run with
+        self.knobs: set[tuple[str, bytes]] = set()  # arms, and the sets of knobs that they were run with
         self.totals = False  # some run says how long it took end to end
         self.stages: set[str] = set()
 
-    def __iadd__(self, other: SweepCounts) -> SweepCounts:
-        self.warm_up += other.warm_up
-        self.reused += other.reused
-        self.unknown += other.unknown
-        self.totals = self.totals or other.totals
-        self.stages |= other.stages
-        for arm, knobs in other.knobs.items():
-            self.knobs.setdefault(arm, set()).update(knobs)
-        return self
+    @property
+    def arms(self) -> Counter[str]:
+        """The arms, with how many sets of knobs each was run with."""
+        return Counter(arm for arm, _ in self.knobs)
 
 
 class LatencySurvey(SweepSurvey[SweepCounts]):
@@ -69,7 +65,7 @@ class LatencySurvey(SweepSurvey[SweepCounts]):
         elif not known:
             counts.unknown.meet(place, record.qid)
         else:
-            counts.knobs.setdefault(arm_of(record), set()).add(msgspec.json.encode(record.knobs, order="sorted"))
+            counts.knobs.add((arm_of(record), msgspec.json.encode(record.knobs, order="sorted")))
             if not record.error:
                 counts.totals = counts.totals or total_of(record) is not None
                 counts.stages.update(stages_of(record))
@@ -90,10 +86,10 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
         counts.unknown.refuse()
     if not counts.knobs:
         raise DataError("no trace is left to judge", hint="Check --trace and --sweep.", code="trace-none")
-    if options.arm is not None and options.arm not in counts.knobs:
+    if options.arm is not None and options.arm not in counts.arms:
         raise DataError(
             f"arm {options.arm!r} has no traces",
-            hint=f"Choose one of: {', '.join(sorted(counts.knobs))}.",
+            hint=f"Choose one of: {', '.join(sorted(counts.arms))}.",
             code="arm-without-traces",
         )
     summed = frozenset() if counts.totals else frozenset(counts.stages)
@@ -101,7 +97,7 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
     if context.baseline_source is not None:
         baseline, material.reads["baseline"] = read_baseline(context.baseline_source, material.reads["gold"])
     return msgspec.structs.replace(
-        context, sweep=sweep, arms=tuple(sorted(counts.knobs)), summed=summed, baseline=baseline, baseline_source=None
+        context, sweep=sweep, arms=tuple(sorted(counts.arms)), summed=summed, baseline=baseline, baseline_source=None
     )
 
 
@@ -110,8 +106,7 @@ def remarks(gathered: Gathered, context: Context) -> Iterator[str]:
     surveyed = survey_of(gathered)
     counts = surveyed.chosen(context.sweep)
     for arm in context.arms:
-        if len(counts.knobs[arm]) > 1:
-            several = len(counts.knobs[arm])
+        if (several := counts.arms[arm]) > 1:
             yield f"arm {arm} was run with {several} different settings (knobs); its times mix them. [arm-knobs]"
     if others := sum(surveyed.sweeps.left_out(context.sweep).values()):
         yield f"{plural(others, 'line')} from other sweeps left out. Choose a sweep with --sweep ID. [sweep-mixed]"

@@ -68,13 +68,6 @@ def slices_of(row: Use) -> tuple[str, ...]:
     return (*week, f"model={row.model or NOBODY}", f"preset={row.preset or NOBODY}")
 
 
-class Foresight(Computed, frozen=True, kw_only=True):
-    """It takes a report that the outcomes can be joined to."""
-
-    def applies(self, tally: Tally) -> bool:
-        return tally["joined"] > 0
-
-
 def metrics(options: Options) -> dict[str, Metric]:
     """Where no row says whether it was useful, that rate does not apply, unless `require_useful` asks for it."""
     listed: list[Metric] = [
@@ -147,7 +140,7 @@ def metrics(options: Options) -> dict[str, Metric]:
             groups=grouped("edited"),
             could="edited_said",
         ),
-        Foresight(
+        Computed(
             "auc",
             Words(
                 "predictive power of the score (AUC)",
@@ -155,6 +148,7 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "area under the ROC curve",
             ),
             formula=foresight,
+            could="joined",  # with a report
         ),
     ]
     return {metric.name: metric for metric in listed}

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from ...core.decision import number
 from ...core.evidence import Judged, Order, Row
 from ...core.inputs import Input, Records, Stream, raise_later
-from ...core.join import Case, Once
+from ...core.join import Case, Once, Sums
 from ...core.options import Opt, ReadingOptions
 from ...core.sources import read_records
 from ...errors import UsageError
@@ -124,7 +124,7 @@ def _given(rating: Rating) -> tuple[str, str]:
     return str(rating.qid), str(rating.rater)
 
 
-class RatingSurvey:
+class RatingSurvey(Sums):
     """Everybody who rated, and every label that was given, as it was written: numbers sort by size."""
 
     def __init__(self, context: object) -> None:
@@ -134,11 +134,6 @@ class RatingSurvey:
     def add(self, source: str, place: int, record: Rating, known: bool) -> None:
         self.raters.add(str(record.rater))
         self.labels.add(record.label)
-
-    def __iadd__(self, other: RatingSurvey) -> RatingSurvey:
-        self.raters |= other.raters
-        self.labels |= other.labels
-        return self
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
