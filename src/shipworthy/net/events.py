@@ -13,7 +13,7 @@ MOST_EVENTS = 100_000  # of one stream
 KEPT_EVENTS = 2_000  # that `body` lists, of those that hold more than a piece of the text
 _DONE = "[DONE]"
 _TEXT_KEYS = ("content", "text", "token", "delta", "answer", "response")  # break ties between fields that vary
-_KINDS = re.compile(r"(^|_)(type|event|kind|object)$")
+_KINDS = re.compile(r"(^|_)(type|event|kind|object)$|[a-z](Type|Event|Kind)$")
 _ASIDE = re.compile(r"reason|think|thought|tool|argument|partial_json|(^|[._])(id|uuid|created\w*|time\w*|ts)$", re.I)
 _TAGGED = re.compile(r"\[([A-Z][A-Z_]{2,30})\][ \t]+(?=\S)")  # [SOURCE] {…}: what the data is, before it
 _BYTES = re.compile(
@@ -127,15 +127,20 @@ class EventStream:
             for place, text in pieces.items():
                 self._piece(place, text)
             self.body = _merged(self.body, value)
-            if len(self._listed) < MOST_EVENTS // 10:
-                self._listed.append((value, set(pieces)))
+            self._list(value if _kind(value) or not name else {"event": name, **value}, set(pieces))
             self._ended = self._ended or _is_last(value)
         elif isinstance(value, str):
             self._piece((name, ""), value)
+            if name:
+                self._list({"event": name, "data": value}, {(name, "")})
         elif isinstance(value, list):
             self.body = _merged(self.body, {name or "items": value})
         else:
             self._piece(("", ""), data)
+
+    def _list(self, event: dict[str, Any], places: set[_Place]) -> None:
+        if len(self._listed) < MOST_EVENTS // 10:
+            self._listed.append((event, places))
 
     def _piece(self, place: _Place, text: str) -> None:
         if text:
