@@ -24,11 +24,12 @@ NAMED_AFTER = (
 )
 TEXT_NAMES = ("content", "page_content", "text", "document", "page_content", "chunk", "passage", "body", "snippet")
 CALLED_CITED = re.compile(r"cite|citation|annotation|grounding_?support|attribution|footnote", re.IGNORECASE)
+_ONE_SOURCE = re.compile(rf"^(source|reference|evidence|quelle|beleg)$|{CALLED_CITED.pattern}", re.IGNORECASE)
 _KIND = re.compile(r"^(\w*_)?(type|kind|event)$|^[a-z]+(Type|Kind|Event)$")
 LIKE_A_NAME = re.compile(
     r"[^\s/]\S*\.[A-Za-z]\w{1,4}(#\S+)?|[a-z][a-z0-9+.-]*://\S+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-_LIKE_A_KEY = re.compile(r"(?=.*[\d./:]).{1,200}")
+_LIKE_A_KEY = re.compile(r".|(?=.*[\d./:]).{1,200}")
 KEY = "~"  # the column of names under which objects stand; none in a path
 _DEPTH = 10  # levels that are looked into
 _NODES = 20_000  # values that are looked at
@@ -62,16 +63,14 @@ def listings_of(record: Any) -> list[Listing]:
             keyed.add(steps)
             named = (({"": part} if isinstance(part, str) else part) | {KEY: name} for name, part in value.items())
             groups.setdefault((*path, "*"), []).extend(named)
+        elif isinstance(value, Mapping) and value and steps and _ONE_SOURCE.search(str(steps[-1])):
+            groups.setdefault(path, []).append(value)
         if not isinstance(value, list) or not value:
             continue
         groups.setdefault((*path, None), []).extend(value)
         kinds = {kind for one in value if (kind := kind_of(one))}
         for kind in sorted(kinds) if len(kinds) > 1 else ():
             groups.setdefault((*path, kind), []).extend(one for one in value if kind_of(one) == kind)
-        for one in value:
-            for name, part in one.items() if isinstance(one, Mapping) else ():
-                if isinstance(part, Mapping) and part and CALLED_CITED.search(str(name)):
-                    groups.setdefault((*path, None, name), []).append(part)
     return [listing for steps, elements in groups.items() if (listing := _listing(steps, elements)) is not None]
 
 

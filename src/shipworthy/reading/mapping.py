@@ -13,6 +13,7 @@ docs[used=true].id                those that have a flag
 refused=empty@answer              true where nothing is in the field, or in what it is a field of
 refused=not@answered              true where a flag is false
 citations=from0:cited[*].index    numbers that count from 0
+citations=markers@a by docs[*].n  numbers or names that the documents have beside their ids
 
 One mapping serves HTTP responses, trace files, gold files, retrieval logs and imported tables; `gold.qid=…` and
 `trace.qid=…` are for one of the two. A path that is the name of a field as a whole is that field: `input.value`.
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
@@ -123,9 +124,13 @@ class Source(NamedTuple):
     written: str = ""
     how: str = ""  # one of `_READ`
     start: int = 1  # what a number counts from
+    by: Source | None = None  # where documents have the names by which they are cited
 
     @classmethod
     def parse(cls, written: str, where: str = "--map") -> Source:
+        whole, by, labels = written.partition(" by ") if not written.startswith("re:") else (written, "", "")
+        if by:
+            return cls.parse(whole, where)._replace(by=cls.parse(labels.strip(), where), written=written)
         rest = written.removeprefix("from0:")
         start = 0 if rest != written else 1
         if how := next((how for how in _READ if rest.startswith(how)), ""):
@@ -198,7 +203,9 @@ class FieldMap:
                 converted = convert(value, fields[field], field, cells)
                 if converted is not None:
                     found[field] = converted
-        return self.cited(found) if self.kind == "trace" else found
+        by = self.sources["citations"].by if self.kind == "trace" and "citations" in self.sources else None
+        labels = by.of(record, "ids", json_in_cell) if by else None
+        return self.cited(found, [str(one) for one in flat(labels or [])]) if self.kind == "trace" else found
 
     def trace(self, record: Any) -> dict[str, Any]:
         """The fields of a trace that the mapping picks out of a record, in the contract's shape."""
@@ -224,21 +231,24 @@ class FieldMap:
         whole = without_nulls(own | mapped)
         return nested(named(whole), mapped) if self.kind == "trace" else whole
 
-    def cited(self, found: dict[str, Any]) -> dict[str, Any]:
+    def cited(self, found: dict[str, Any], labels: Sequence[str] = ()) -> dict[str, Any]:
         """Citations as ids: a number is a rank in what was retrieved. Inline markers are taken out of the claim."""
         source, claim = self.sources.get("citations"), self.sources.get("claim")
         retrieved = found.get("retrieved_ids", [])
+        known = [*retrieved, *labels]
         text = found.get("claim")
         if source is not None and "citations" in found:
             cited = found["citations"]
             if source.how == "markers@":
-                cited = [name for one in cited for name in read_markers(one, retrieved).names]
+                cited = [name for one in cited for name in read_markers(one, known).names]
+            named = dict(zip(labels, retrieved, strict=False))
+            cited = [named.get(str(name), name) for name in cited]
             found["citations"] = resolved(cited, retrieved, source.start, source.how == "markers@")
         if claim is None or not isinstance(text, str):
             return found
         here = source is not None and not claim.pattern and claim.path.steps == source.path.steps
         if claim.how == "bare@" or (here and source and source.how == "markers@"):
-            found["claim"] = read_markers(text, [*retrieved, *found.get("citations", [])]).text
+            found["claim"] = read_markers(text, [*known, *found.get("citations", [])]).text
         elif here and source and source.pattern:
             found["claim"] = without_markers(text, source.pattern)
         if here:

@@ -159,6 +159,8 @@ def _names(match: re.Match[str], ids: set[str], count: int) -> list[str] | None:
     inner, link = (match["double"] or match["single"] or match["round"]).strip(), match["link"] or match["there"]
     if inner in ids:
         return [inner]
+    if (within := _within(inner, ids)) and not link:
+        return within
     if match["round"]:
         said = _SAID.match(inner)
         names = _BETWEEN.split(inner[said.end() :] if said else inner)
@@ -180,14 +182,14 @@ def _is_name(name: str, ids: set[str]) -> bool:
 def _listed(text: str, ids: set[str]) -> list[str]:
     """What a last line "Sources: …" lists; nothing where that is prose."""
     names = []
-    for part in re.split(r"[,;\n]", text):
-        linked = _LINK.search(part)
-        one = re.sub(
-            r"^[\s*•-]*(?:\[?\d+[\].:)]*\s+)?|[\s.*]+$", "", linked[2] if linked and linked[2] in ids else part
-        )
-        one = linked[1] if linked and one not in ids else one
-        if one.strip("[]() "):
-            names.append(one.strip("[]() "))
+    for line in text.split("\n"):
+        whole = _within(line, ids) or (_LIKE_A_FILE.findall(line) if len(re.findall(r"\w+", line)) < 9 else [])
+        for part in re.split(r"[,;]", line) if len(whole) != 1 or _LINK.search(line) else whole:
+            linked = _LINK.search(part)
+            one = linked[1] if linked and (linked[1] in ids or _LIKE_AN_ID.fullmatch(linked[1])) else part
+            one = linked[2] if linked and one == part else one
+            one = re.sub(r"^[\s*•-]*(?:\[?\d+[\].:)]*\s+)?|[\s.*]+$", "", one).strip("[]() ")
+            names += [one] if one else []
     return names if names and all(_is_name(name, ids) or " " not in name for name in names) else []
 
 
@@ -200,6 +202,16 @@ def without_markup(text: str) -> str:
     text = re.sub(rf"<({_TAGS})\b[^<>]*>(.*?)</\1>", lambda match: f" [{_TAG.sub('', match[2]).strip(' []')}]", text)
     text = _TAG.sub(lambda match: "\n" if match[2].casefold() in _BLOCKS else "", text)
     return re.sub(r"\n\s*\n+", "\n\n", html.unescape(text)).strip()
+
+
+def _within(text: str, ids: Iterable[str], most: int = 4) -> list[str]:
+    """The ids in a short text that has little else: `see policy.md, p. 3`."""
+    found = [one for one in ids if len(one) > 3 and re.search(rf"(?<![\w/]){re.escape(one)}(?!\w)", text)]
+    found = [one for one in found if not any(one != other and one in other for other in found)]
+    rest = text
+    for one in found:
+        rest = rest.replace(one, " ")
+    return sorted(found, key=text.find) if len(re.findall(r"\w+", rest)) <= most else []
 
 
 def _of_note(note: str, known: Sequence[str]) -> str:

@@ -48,7 +48,12 @@ CLAIM_NAMES = (
 )
 CITED_NAMES = ("citations", "sources", "source_documents", "source_nodes", "references", "cited_ids")
 RETRIEVED_AS_CITED = ("source_documents", "source_nodes")  # LangChain and LlamaIndex list here all that was retrieved
-_SHOWN_AS_SOURCES = ("sources", "references")  # what a service shows under these names is what it cites
+_SHOWN_AS_SOURCES = (
+    "sources",
+    "references",
+    "source",
+    "reference",
+)  # what a service shows under these names is what it cites
 _ASIDE = re.compile(
     r"reason|think|thought|prompt|quer(y|ies)|question|input|instruct|system|debug|log|trace|title|name|model|"
     r"context|status|error|warning|role|type|url|lang|(^|_)id$|time|date|version|session|suggest|follow",
@@ -414,7 +419,9 @@ def _flag(record: Any, asked: Asked) -> dict[str, str]:
 
 def _sources(record: Any, claim: _Claim | None, listings: list[Listing], asked: Asked) -> dict[str, str]:
     text = claim.text if claim else ""
-    marked = read_markers(text, [str(one) for listing in listings for one in all_ids(listing)])
+    values = (one for listing in listings for column in listing.columns.values() for one in flat(column))
+    labels = {str(one) for one in values if f"[{one}]" in text and f"[{one}]:" not in text}
+    marked = read_markers(text, [*(str(one) for listing in listings for one in all_ids(listing)), *labels])
     scored = sorted(((_relevance(one, marked.text, claim, asked), one) for one in listings), key=lambda pair: -pair[0])
     documents = [one for score, one in scored if score >= 1.9]
     numbered = bool(marked.names) and all(is_number(name) is not None for name in marked.names)
@@ -447,8 +454,14 @@ def _sources(record: Any, claim: _Claim | None, listings: list[Listing], asked: 
     return found | (
         _citations(claim, marked, ids, retrieved, cited)
         or _named_in_a_text(record, ids, retrieved, claim, asked)
-        or _shown_as_sources(claim, retrieved, found)
+        or _shown_as_sources(claim, retrieved, found, asked)
     )
+
+
+def _only_with_an_answer(listing: Listing, claim: str, asked: Asked) -> bool:
+    """Whether every text of a list holds the answer, and a question that can't be answered brings none."""
+    holds = bool(listing.texts) and all(_overlap(claim, text) > 0.5 for text in listing.texts)
+    return holds and asked.other is not None and not _in_a_refusal(listing, asked)
 
 
 def _in_a_refusal(listing: Listing, asked: Asked) -> bool:
@@ -487,6 +500,8 @@ def _citations(
     if claim and marked.names:
         start = _start(marked.names, texts, marked.text)
         got = resolved(marked.names, ids, start, True)
+        if by := _labels(retrieved, marked.names, ids):
+            return {"citations": f"markers@{claim.path} by {by}"}
         if set(got) & set(ids) or not cited:
             return {"citations": f"{'from0:' if start == 0 and ids else ''}markers@{claim.path}"}
     for listing in cited:
@@ -494,6 +509,10 @@ def _citations(
             values = [str(one) for one in listing.columns[column] if one is not None]
             if values and (set(values) <= set(ids) or not ids):
                 return {"citations": written((*listing.steps, *column))}
+    for listing in cited:
+        for column, values in listing.columns.items():
+            if by := _labels(retrieved, [str(one) for one in values if one is not None], ids):
+                return {"citations": f"{written((*listing.steps, *column))} by {by}"}
     counted = _counted(cited, ids, texts, marked.text)
     if counted := counted or (_flagged(retrieved, ids, marked.text) if retrieved and ids else None):
         return {"citations": counted}
@@ -501,6 +520,16 @@ def _citations(
         if (best := id_column(listing, [])) is not None:
             return {"citations": written((*listing.steps, *best))}
     return {}
+
+
+def _labels(retrieved: Listing | None, names: Sequence[str], ids: Sequence[str]) -> str:
+    """Where documents have the names by which they are cited, if these are neither their ids nor their places."""
+    for column, given in retrieved.columns.items() if retrieved and names and not set(names) & set(ids) else ():
+        values = [str(one) for one in given]
+        ranks = any(values == [str(place + start) for place in range(len(values))] for start in (0, 1))
+        if set(names) <= set(values) and len(set(values)) == len(values) == len(ids) and not ranks:
+            return written((*retrieved.steps, *column)) if retrieved else ""
+    return ""
 
 
 def _flagged(retrieved: Listing, ids: Sequence[str], claim: str) -> str | None:
@@ -519,12 +548,18 @@ def _flagged(retrieved: Listing, ids: Sequence[str], claim: str) -> str | None:
     return None
 
 
-def _shown_as_sources(claim: _Claim | None, retrieved: Listing | None, found: Mapping[str, str]) -> dict[str, str]:
+def _shown_as_sources(
+    claim: _Claim | None, retrieved: Listing | None, found: Mapping[str, str], asked: Asked
+) -> dict[str, str]:
     """Where nothing says what is cited: all that is shown under a name such as sources, beside the answer."""
     if claim is None or retrieved is None or "retrieved_ids" not in found:
         return {}
     beside = len(retrieved.steps) - 1 <= claim.path.count(".") + 1
-    if _is_cited(retrieved) or (beside and plainly(last_name(retrieved.steps)) in _SHOWN_AS_SOURCES):
+    if (
+        _is_cited(retrieved)
+        or _only_with_an_answer(retrieved, claim.text, asked)
+        or (beside and plainly(last_name(retrieved.steps)) in _SHOWN_AS_SOURCES)
+    ):
         return {"citations": found["retrieved_ids"]}
     return {}
 
