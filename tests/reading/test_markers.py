@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shipworthy.reading.mapping import FieldMap
+from shipworthy.reading.proposal import doubt
 
 IDS = ["pricing.md", "policy.md", "hosting.md"]
 CLAIM = "Refunds take 30 days."
@@ -78,3 +79,13 @@ def test_numbers_may_count_from_0_and_the_claim_may_be_bare() -> None:
     assert mapping.trace(record)["answer_json"] == {"claim": "So it is.", "citations": ["hosting.md"]}
     assert FieldMap.parse({"claim": "parts[type=t].x"}).trace(record)["answer_json"]["claim"] == "a "
     assert FieldMap.parse({"claim": "a", "retrieved_ids": "ids[-1]"}).trace(record)["retrieved_ids"] == ["hosting.md"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n" + " " * 40_000, "<p>" + "<sup>" * 5000 + "</p>", "\n[1] a " * 3000, "\nword: x" * 4000, "<cite =" * 4000],
+    ids=["blanks", "tags", "footnotes", "labels", "attributes"],
+)
+def test_long_texts_without_an_end_are_read(text: str) -> None:
+    assert FieldMap.parse({"claim": "a", "citations": "markers@a"}).trace({"a": text})["answer_json"]
+    assert isinstance(doubt(text, text + ".", "Which?"), str)

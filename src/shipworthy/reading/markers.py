@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 # [1]: policy.md, or [1] policy.md and ¹ policy.md on a line of their own
 _FOOTNOTE = re.compile(r"^[ \t]*(?:\[\^?([\w.-]{1,40})\](:?)|([¹²³⁰⁴-⁹]+))[ \t]*(\S.*)$", re.MULTILINE)
+_REFERS = re.compile(r"\S[ \t]?(?:\[\^?([\w.-]{1,40})\]|([¹²³⁰⁴-⁹]+))")
 _RULE = re.compile(r"^[ \t]*[-–—_=*]{3,}[ \t]*$", re.MULTILINE)
 _LAST = re.compile(
-    r"(?:\n|(?<=[.!?\])】])[ \t]*)[ \t]*(?P<sign>[*_#]*)[ \t]*(?P<label>[^\W\d_][^\n:*_.]{1,30}?)"
-    r"[*_ \t]*(?::[*_]*|(?(sign)\n|:))(?P<last>(?:(?!\n[ \t]*\n[^\n]{60}).){1,2000})\Z",
+    r"(?:\n|(?<=[.!?\])】]))[ \t]{0,8}(?P<sign>[*_#]{0,6})[ \t]{0,2}(?P<label>[^\W\d_][^\n:*_.]{1,30}?)"
+    r"[*_ \t]{0,4}(?::[*_]{0,2}|(?(sign)\n|:))(?P<last>.{1,2000})\Z",
     re.DOTALL,
 )
 _LABEL = re.compile(
@@ -25,7 +26,7 @@ _LABEL = re.compile(
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _TAGS = r"sup|ref|cite|citation|source"
 _MARKER = re.compile(
-    r"[ \t]*(?:"
+    r"[ \t]{0,3}(?:"
     r"【[^\d】\n]{0,12}(?P<lens>\d{1,4})(?::\d+)?(?:†(?P<title>[^】\n]{0,200}))?】"
     r"|\[\[(?P<double>[^\[\]\n]{1,200})\]\](?:\((?P<there>[^()\n]*)\))?"
     r"|(?::[a-z]{2,12})?\[(?P<single>[^\[\]\n]{1,300})\](?:\((?P<link>[^()\s]*)\))?"
@@ -64,12 +65,11 @@ def read_markers(text: str, known: Sequence[str] = ()) -> Read:
     """Take the markers out of a text. `known`: ids of what was retrieved or cited, which are markers in any bracket."""
     ids = set(known)
     named: list[str] = []
-    whole, notes = text, dict[str, str]()
+    notes, referred = dict[str, str](), set(_REFERS.findall(text))
 
     def noted(match: re.Match[str]) -> str:
         name = match[1] or match[3].translate(_RAISED)
-        refers = rf"\S[ \t]*(\[\^?{re.escape(name)}\]|{match[3] or chr(0)})"
-        if not match[2] and not re.search(refers, whole[: match.start()]):
+        if not match[2] and (match[1] or "", match[3] or "") not in referred:
             return match[0]  # nothing refers to it
         notes[name] = match[4].strip()
         return ""
@@ -199,7 +199,9 @@ def without_markup(text: str) -> str:
         return text
     import html
 
-    text = re.sub(rf"<({_TAGS})\b[^<>]*>(.*?)</\1>", lambda match: f" [{_TAG.sub('', match[2]).strip(' []')}]", text)
+    text = re.sub(
+        rf"<({_TAGS})\b[^<>]*>(.{{0,300}}?)</\1>", lambda match: f" [{_TAG.sub('', match[2]).strip(' []')}]", text
+    )
     text = _TAG.sub(lambda match: "\n" if match[2].casefold() in _BLOCKS else "", text)
     return re.sub(r"\n\s*\n+", "\n\n", html.unescape(text)).strip()
 

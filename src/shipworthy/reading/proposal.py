@@ -178,7 +178,7 @@ def _words(text: str) -> str:
 
 def doubt(claim: str, refusal: str, question: str, texts: Iterable[str] = ()) -> str:
     """Why what was read may hold more than the answer; nothing where it is prose alone."""
-    said, folded = _sentences(claim), fold(claim)
+    folded, there = fold(claim), set(_sentences(refusal))
     if found := re.search(r"^#{1,6} .*|^[ \t]*[-=_*]{3,}[ \t]*$|</?[a-z][^<>]*>|\{\s*\"|```", claim, re.MULTILINE):
         return f"it holds markup: {found[0].strip()}"
     if found := re.search(r"\[\^?[\w:,. -]{1,60}\](?!\()|【[^】]*】|https?://\S+", claim):
@@ -187,7 +187,7 @@ def doubt(claim: str, refusal: str, question: str, texts: Iterable[str] = ()) ->
         return "it holds the question"
     if sum(fold(text) in folded for text in set(texts) if len(text) > 20) > 1:
         return "it holds several of the documents"
-    if shared := [one for one in said if one in _sentences(refusal)] if fold(refusal) != folded else []:
+    if shared := [one for one in _sentences(claim) if one in there] if fold(refusal) != folded else []:
         return f"to a question that can't be answered, this stands there too: {shared[0]}"
     return ""
 
@@ -517,7 +517,8 @@ def _citations(
     if counted := counted or (_flagged(retrieved, ids, marked.text) if retrieved and ids else None):
         return {"citations": counted}
     for listing in cited:
-        if (best := id_column(listing, [])) is not None:
+        best = id_column(listing, []) if _is_cited(listing) or not ids else None  # what names nothing that is known
+        if best is not None:
             return {"citations": written((*listing.steps, *best))}
     return {}
 
