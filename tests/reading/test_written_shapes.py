@@ -13,6 +13,12 @@ around it.
 The 24 that are called `third` were written in the same way, to be hard: XML, base64, JSON objects run together, an
 event log, candidates of which the best is not the first. At first 16 of 24 claims, 12 of 22 lists of ids and 11 of 19
 of citations were read, and two claims were something else altogether. Since then none is, and 20, 12 and 12 are read.
+
+The 40 that are called `fourth` are of tools and services that none of the above has, written by somebody who had not
+seen the rules either. Before anything was changed, `init --url` and `check --run` read 36 of 39 claims, 26 of 28 lists
+of ids, 19 of 24 of citations, and gave the right verdict on 37 of 39. Two claims were the answer with more around it,
+of which `init` said so; one service was not connected. After rules were built on every second of them, the others gave
+17 of 19, 14 of 15, 12 of 14 and 17 of 19, as before.
 """
 
 from __future__ import annotations
@@ -32,7 +38,11 @@ from shipworthy.runner.shape import parsed
 FOLDER = Path(__file__).resolve().parent.parent / "responses" / "written"
 SHAPES = sorted(path.stem for path in FOLDER.glob("*.json"))
 NOT_READ = {  # what is known not to be read
+    "azure_question_answering": "citations",
+    "chatchat_knowledge_base_chat": "retrieved_ids",
     "dust_conversation": "retrieved_ids",
+    "gemini_generate_answer_aqa": "citations",
+    "gitbook_ask": "citations",
     "inhouse_base64_job": "claim retrieved_ids citations retrieved_texts refusal",
     "inhouse_json_api": "retrieved_ids",
     "inhouse_markdown_body": "claim retrieved_ids retrieved_texts",
@@ -43,6 +53,7 @@ NOT_READ = {  # what is known not to be read
     "kendra_query": "retrieved_ids citations retrieved_texts",
     "llama_stack_turn": "retrieved_ids retrieved_texts",
     "mlflow_invocations_columns": "citations",
+    "tencent_lke_chat_sse": "citations",
     "xai_live_search": "retrieved_ids",
 }
 

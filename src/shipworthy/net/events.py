@@ -212,6 +212,11 @@ def _joined(pieces: list[str]) -> str:
     """The pieces in a row; the last of them where each, or it alone, repeats the ones before it."""
     if len(pieces) > 1 and all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return pieces[-1] if len(set(pieces)) > 1 else "".join(pieces)
+    growing = pieces[-3:]  # after something else, such as the question
+    if len(set(growing)) == 3 and all(
+        len(earlier) > 3 and later.startswith(earlier) for earlier, later in pairwise(growing)
+    ):
+        return pieces[-1]
     before = "".join(pieces[:-1])
     return before if len(pieces) > 2 and pieces[-1].strip() == before.strip() else "".join(pieces)
 
