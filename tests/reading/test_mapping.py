@@ -111,6 +111,25 @@ def test_a_pattern_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatc
     assert FieldMap.parse(["claim=re:a+b@a"]).trace(record)["answer_json"]["claim"] == record["a"]
 
 
+def test_objects_under_their_ids_flags_and_the_last_of_a_kind() -> None:
+    record = {
+        "passages": {"p1": {"text": "One.", "used": False}, "p2": {"text": "Two.", "used": True}},
+        "docs": [{"id": 1, "used": False}, {"id": 2, "used": True}],
+        "said": [{"role": "bot", "t": "One moment."}, {"role": "bot", "t": "Two."}, {"role": "user", "t": "Thanks."}],
+        "answered": True,
+    }
+    mapping = {"retrieved_ids": "keys@passages", "evidence": "passages.*.text", "claim": "said[role=bot][-1].t"}
+    trace = FieldMap.parse({**mapping, "citations": "docs[used=true].id", "refused": "not@answered"}).trace(record)
+    assert trace["evidence"] == [{"id": "p1", "text": "One."}, {"id": "p2", "text": "Two."}]
+    assert trace["answer_json"] == {"claim": "Two.", "citations": ["p2"]}  # the second of what was retrieved
+    assert FieldMap.parse({"claim": "a", "refused": "not@b"}).trace({"b": False})["answer_json"]["citations"] == []
+
+
+@pytest.mark.parametrize("record", [{"a": {"b": ""}}, {"a": {"b": None}}, {"a": None}, {"a": []}, {"a": {}}])
+def test_nothing_where_the_answer_is_may_be_a_refusal(record: Any) -> None:
+    assert FieldMap.parse({"refused": "empty@a.b"}).trace(record)["answer_json"]["claim"] == "not in context"
+
+
 def test_paths_step_into_nothing_without_harm() -> None:
     value = {"a": [{"b": 1}, {"b": None}, {}], "t": "text"}
     assert JsonPath.parse("a[*].b").of(value) == [1]

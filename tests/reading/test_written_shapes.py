@@ -13,6 +13,12 @@ around it.
 The 24 that are called `third` were written in the same way, to be hard: XML, base64, JSON objects run together, an
 event log, candidates of which the best is not the first. At first 16 of 24 claims, 12 of 22 lists of ids and 11 of 19
 of citations were read, and two claims were something else altogether. Since then none is, and 20, 12 and 12 are read.
+
+The 40 that are called `fourth` are of tools and services that none of the above has, written by somebody who had not
+seen the rules either. Before anything was changed, `init --url` and `check --run` read 36 of 39 claims, 26 of 28 lists
+of ids, 19 of 24 of citations, and gave the right verdict on 37 of 39. Two claims were the answer with more around it,
+of which `init` said so; one service was not connected. After rules were built on every second of them, the others gave
+17 of 19, 14 of 15, 12 of 14 and 17 of 19, as before.
 """
 
 from __future__ import annotations
@@ -26,45 +32,28 @@ import pytest
 
 from shipworthy.language.refusal import load_rule
 from shipworthy.reading.mapping import FieldMap
-from shipworthy.reading.proposal import Asked, propose
+from shipworthy.reading.proposal import Asked, doubt, propose, rivals
 from shipworthy.runner.shape import parsed
 
 FOLDER = Path(__file__).resolve().parent.parent / "responses" / "written"
 SHAPES = sorted(path.stem for path in FOLDER.glob("*.json"))
 NOT_READ = {  # what is known not to be read
-    "copilot_studio_direct_line": "retrieved_ids citations",
-    "coveo_answer_stream": "refusal",
-    "dashscope_app_completion": "claim citations",
+    "azure_question_answering": "citations",
+    "chatchat_knowledge_base_chat": "retrieved_ids",
     "dust_conversation": "retrieved_ids",
-    "elastic_chatbot_rag_app_stream": "claim citations",
-    "inhouse_agent_transcript": "retrieved_ids retrieved_texts",
+    "gemini_generate_answer_aqa": "citations",
+    "gitbook_ask": "citations",
     "inhouse_base64_job": "claim retrieved_ids citations retrieved_texts refusal",
-    "inhouse_chinese_reference_dict": "retrieved_ids retrieved_texts",
-    "inhouse_django_envelope": "citations refusal",
-    "inhouse_dotnet_preserve": "refusal",
-    "inhouse_event_log": "retrieved_ids",
-    "inhouse_fastapi_camel_choices": "refusal",
-    "inhouse_graphql_relay": "citations refusal",
-    "inhouse_html_answer": "claim",
     "inhouse_json_api": "retrieved_ids",
-    "inhouse_laravel_html": "citations",
     "inhouse_markdown_body": "claim retrieved_ids retrieved_texts",
     "inhouse_scored_candidates": "claim citations refusal",
-    "inhouse_sentences_attributed": "retrieved_ids citations retrieved_texts",
     "inhouse_slack_blocks": "retrieved_ids citations",
-    "inhouse_sse_named_events": "citations",
-    "inhouse_text_footnotes": "claim citations",
+    "inhouse_text_footnotes": "claim",
     "inhouse_xml_body": "claim retrieved_ids citations retrieved_texts refusal",
-    "inhouse_xml_in_json": "claim citations",
-    "inkeep_qa": "retrieved_ids citations",
-    "jina_deepsearch": "retrieved_ids",
     "kendra_query": "retrieved_ids citations retrieved_texts",
     "llama_stack_turn": "retrieved_ids retrieved_texts",
-    "mendable_chat": "retrieved_ids",
     "mlflow_invocations_columns": "citations",
-    "mongodb_chatbot_stream": "retrieved_ids",
-    "nuclia_ask_ndjson": "citations retrieved_texts",
-    "rasa_rest_webhook": "citations",
+    "tencent_lke_chat_sse": "citations",
     "xai_live_search": "retrieved_ids",
 }
 
@@ -88,6 +77,12 @@ def test_what_a_person_reads_is_read(name: str) -> None:
     trace = mapping.trace(response)
     got = {"retrieved_ids": trace.get("retrieved_ids"), **trace.get("answer_json", {})}
     got["retrieved_texts"] = [one["text"] for one in trace.get("evidence", [])]
+    read = mapping.trace(refusal).get("answer_json", {}).get("claim", "")
+    doubts = doubt(got.get("claim", ""), read, shape["question"], got["retrieved_texts"])
+    if "claim" in NOT_READ.get(name, ""):  # never in silence
+        assert "claim" not in got or doubts or rivals(response, asked, propose(response, asked=asked))
+    else:
+        assert not doubts
     for field in ("claim", "retrieved_ids", "citations", "retrieved_texts"):
         if field not in NOT_READ.get(name, ""):
             right = [plain(one) for one in (shape["expected"][field], *shape["expected"].get(f"{field}_also", []))]

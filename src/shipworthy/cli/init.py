@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
+from ..text import visible
 from ._flags import switch, text, whole
 from ._say import say
 from ._target import REQUEST, asking_flags
@@ -185,6 +186,10 @@ def _print_absent(found: Connection) -> None:
         say(f"  Not certain: this may be the answer too, at {path}:")
         say(f"    {_cut(found.options.secrets.hide(json.dumps(rival, ensure_ascii=False)), 74)}")
         say(f"  If it is, add {flags({'claim': path})} --force.")
+    if found.doubt:
+        reason = found.options.secrets.hide(visible(found.doubt))
+        say(f"  Not certain that this is the answer alone: {_cut(reason, 120)}")
+        say("  If it is more, say where the answer is: --map claim=PATH, or --map 'claim=re:PATTERN@PATH'.")
     if found.searches:
         say("  No answer was recognised, but what was retrieved: the config judges retrieval alone.")
         say("  If it does answer, say where: --map claim=PATH.")

@@ -19,7 +19,7 @@ from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
 from ..net.blocking import run_blocking
 from ..reading.files import create_new, write_whole
-from ..reading.proposal import Asked, fields_of, propose, rivals
+from ..reading.proposal import Asked, doubt, fields_of, propose, rivals
 from ..runner.failures import AskFailed
 from ..runner.plan import Ask
 from ..runner.redact import SENSITIVE_NAME, Secrets
@@ -69,6 +69,7 @@ class Connection(msgspec.Struct, kw_only=True):
     refused_with: str = ""  # how the service answered a question that it can't answer
     searches: bool = False  # whether it only retrieves, and answers nothing
     same: bool = False  # whether it answered both questions with the same words
+    doubt: str = ""  # why what was read may hold more than the answer
     rivals: list[tuple[str, str]] = []  # path and text of what may be the answer too
     fixed: bool = False  # whether it refuses with the same words whatever it is asked
     lacks_claim: bool = False  # whether nothing was read where it was asked what it can't answer
@@ -149,9 +150,14 @@ def _understood(url: str, used: TargetOptions, response: dict[str, object], know
         searches=searches,
         same=bool(claim) and secrets.hide(answer) == claim,
         answered=not refused,
+        doubt="" if claim_path or refused else doubt(answer, claim, known.question, _texts(fields)),
         rivals=[] if claim_path or searches else rivals(response, known, mapping),
         lacks_claim=known.other is not None and not claim and not searches and not OURS & set(response),
     )
+
+
+def _texts(fields: Mapping[str, Any]) -> list[str]:
+    return [str(one.get("text", "")) for one in fields.get("evidence") or () if isinstance(one, dict)]
 
 
 def _claim_of(options: TargetOptions, response: Any) -> str:

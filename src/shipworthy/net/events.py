@@ -7,13 +7,13 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST_EVENTS = 100_000  # of one stream
 KEPT_EVENTS = 2_000  # that `body` lists, of those that hold more than a piece of the text
 _DONE = "[DONE]"
 _TEXT_KEYS = ("content", "text", "token", "delta", "answer", "response")  # break ties between fields that vary
-_KINDS = re.compile(r"(^|_)(type|event|kind|object)$")
+_KINDS = re.compile(r"(^|_)(type|event|kind|object)$|[a-z](Type|Event|Kind)$")
 _ASIDE = re.compile(r"reason|think|thought|tool|argument|partial_json|(^|[._])(id|uuid|created\w*|time\w*|ts)$", re.I)
 _TAGGED = re.compile(r"\[([A-Z][A-Z_]{2,30})\][ \t]+(?=\S)")  # [SOURCE] {…}: what the data is, before it
 _BYTES = re.compile(
@@ -24,6 +24,13 @@ _DEEPEST = 6
 
 _Place = tuple[str, str]  # the kind of event, and the path within it
 _BARE: _Place = ("", "")  # data that is a text and nothing else
+
+
+class _Piece(NamedTuple):
+    event: int  # which of them it is from
+    place: _Place
+    text: str
+    when: float
 
 
 class EventStream:
@@ -37,22 +44,20 @@ class EventStream:
         self.body: dict[str, Any] = {}
         self.lacking = ""  # why it is not whole, once it has ended
         self._framed, self._ended = framed, False
-        self._pieces: list[tuple[_Place, str]] = []
-        self._since: dict[_Place, float] = {}
-        self._listed: list[tuple[dict[str, Any], set[_Place]]] = []
+        self._pieces: list[_Piece] = []
+        self._listed: list[tuple[int, dict[str, Any]]] = []
         self._rest, self._data, self._name = b"", list[str](), ""
         self._now = 0.0
         self._events = self._strays = 0
 
     @property
     def text(self) -> str:
-        places = self._told()
-        return _joined([text for place, text in self._pieces if place in places])
+        return _joined([piece.text for piece in self._told()])
 
     @property
     def since(self) -> float | None:
         """When the first piece of the text came."""
-        return min((self._since[place] for place in self._told()), default=None)
+        return min((piece.when for piece in self._told()), default=None)
 
     @property
     def is_one(self) -> bool:
@@ -79,8 +84,13 @@ class EventStream:
             self.lacking = "the stream ended in the middle of an event"
         elif not self._framed and not self._ended and "choices" in self.body:
             self.lacking = "the stream ended without its last event"
-        told = self._told()
-        events = [event for event, places in self._listed if not told & places][:KEPT_EVENTS]
+        told = {piece.event for piece in self._told()}
+        kinds = _kinds_by_form(self._pieces)
+        events = [
+            {"event": kinds[number], **event} if number in kinds else event
+            for number, event in self._listed
+            if number not in told
+        ][:KEPT_EVENTS]
         return {**self.body, "text": self.text, **({"events": events} if len(events) > 1 else {})}
 
     def _line(self, line: bytes) -> None:
@@ -123,30 +133,42 @@ class EventStream:
         if isinstance(value, dict):
             value = {field: _inside(part) for field, part in value.items()}
             kind = _kind(value) or name
-            pieces = {(kind, path): text for path, text in _texts(value)}
-            for place, text in pieces.items():
-                self._piece(place, text)
+            for path, text in _texts(value):
+                self._piece((kind, path), text)
             self.body = _merged(self.body, value)
-            if len(self._listed) < MOST_EVENTS // 10:
-                self._listed.append((value, set(pieces)))
+            self._list(value if _kind(value) or not name else {"event": name, **value})
             self._ended = self._ended or _is_last(value)
         elif isinstance(value, str):
             self._piece((name, ""), value)
+            if name:
+                self._list({"event": name, "data": value})
         elif isinstance(value, list):
             self.body = _merged(self.body, {name or "items": value})
         else:
             self._piece(("", ""), data)
 
+    def _list(self, event: dict[str, Any]) -> None:
+        if len(self._listed) < MOST_EVENTS // 10:
+            self._listed.append((self._events, event))
+
     def _piece(self, place: _Place, text: str) -> None:
         if text:
-            self._pieces.append((place, text))
-            self._since.setdefault(place, self._now)
+            self._pieces.append(_Piece(self._events, place, text, self._now))
 
-    def _told(self) -> set[_Place]:
+    def _told(self) -> list[_Piece]:
+        """The pieces of the text."""
+        pieces = self._pieces
+        if kinds := _kinds_by_form(pieces):  # what each event is, under a name that does not say so
+            pieces = [one._replace(place=(kinds.get(one.event, ""), one.place[1])) for one in pieces]
+        places = self._places(pieces)
+        return [one for one in pieces if one.place in places]
+
+    @staticmethod
+    def _places(pieces: list[_Piece]) -> set[_Place]:
         """Where the text is: the field that varies between events, and data that is nothing but text."""
         series: dict[_Place, list[str]] = {}
-        for place, text in self._pieces:
-            series.setdefault(place, []).append(text)
+        for piece in pieces:
+            series.setdefault(piece.place, []).append(piece.text)
         bare = series.pop(_BARE, [])
         best = max(series, key=lambda place: _variation(place, series[place]), default=_BARE)
         if best == _BARE or not any(_variation(best, series[best])):
@@ -154,6 +176,19 @@ class EventStream:
         if bare and ("".join(bare) in "".join(series[best]) or len(bare) > 2 * len(series[best])):
             return {_BARE}
         return {_BARE, best} if bare else {best}
+
+
+def _kinds_by_form(pieces: list[_Piece]) -> dict[int, str]:
+    """Event → what it is, by a field that has few values, each a word, beside others that vary."""
+    series: dict[str, list[_Piece]] = {}
+    for piece in pieces:
+        series.setdefault(piece.place[1], []).append(piece)
+    for path, found in series.items() if not any(piece.place[0] for piece in pieces) else ():
+        words = {piece.text for piece in found}
+        most = max(len(others) for others in series.values())
+        if path and 1 < len(words) <= len(found) / 2 and len(found) == most and all(map(str.isidentifier, words)):
+            return {piece.event: piece.text for piece in found}
+    return {}
 
 
 def _variation(place: _Place, pieces: list[str]) -> tuple[int, int]:
@@ -177,6 +212,11 @@ def _joined(pieces: list[str]) -> str:
     """The pieces in a row; the last of them where each, or it alone, repeats the ones before it."""
     if len(pieces) > 1 and all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return pieces[-1] if len(set(pieces)) > 1 else "".join(pieces)
+    growing = pieces[-3:]  # after something else, such as the question
+    if len(set(growing)) == 3 and all(
+        len(earlier) > 3 and later.startswith(earlier) for earlier, later in pairwise(growing)
+    ):
+        return pieces[-1]
     before = "".join(pieces[:-1])
     return before if len(pieces) > 2 and pieces[-1].strip() == before.strip() else "".join(pieces)
 

@@ -23,11 +23,14 @@ NAMED_AFTER = (
     *("name", "uri", "url", "link", "path", "source_uri", "key", "doc", "document"),
 )
 TEXT_NAMES = ("content", "page_content", "text", "document", "page_content", "chunk", "passage", "body", "snippet")
-CALLED_CITED = re.compile(r"cit(ation|ed)|annotation|grounding_?support|attribution|footnote", re.IGNORECASE)
-_KIND = re.compile(r"^(\w*_)?(type|kind)$|^[a-z]+(Type|Kind)$")
+CALLED_CITED = re.compile(r"cite|citation|annotation|grounding_?support|attribution|footnote", re.IGNORECASE)
+_ONE_SOURCE = re.compile(rf"^(source|reference|evidence|quelle|beleg)$|{CALLED_CITED.pattern}", re.IGNORECASE)
+_KIND = re.compile(r"^(\w*_)?(type|kind|event)$|^[a-z]+(Type|Kind|Event)$")
 LIKE_A_NAME = re.compile(
     r"[^\s/]\S*\.[A-Za-z]\w{1,4}(#\S+)?|[a-z][a-z0-9+.-]*://\S+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
+_LIKE_A_KEY = re.compile(r".|(?=.*[\d./:]).{1,200}")
+KEY = "~"  # the column of names under which objects stand; none in a path
 _DEPTH = 10  # levels that are looked into
 _NODES = 20_000  # values that are looked at
 
@@ -52,19 +55,31 @@ class Listing(NamedTuple):
 def listings_of(record: Any) -> list[Listing]:
     """Every list in a record, those at one path together; of objects of several kinds also each kind by itself."""
     groups: dict[tuple[Step, ...], list[Any]] = {}
+    keyed = set[tuple[Step, ...]]()
     for steps, value in walk(record):
+        way = enumerate(steps)
+        path = tuple(None if isinstance(step, int) else "*" if steps[:at] in keyed else step for at, step in way)
+        if isinstance(value, Mapping) and steps and _is_keyed(value):
+            keyed.add(steps)
+            named = (({"": part} if isinstance(part, str) else part) | {KEY: name} for name, part in value.items())
+            groups.setdefault((*path, "*"), []).extend(named)
+        elif isinstance(value, Mapping) and value and steps and _ONE_SOURCE.search(str(steps[-1])):
+            groups.setdefault(path, []).append(value)
         if not isinstance(value, list) or not value:
             continue
-        path = tuple(None if isinstance(step, int) else step for step in steps)
         groups.setdefault((*path, None), []).extend(value)
         kinds = {kind for one in value if (kind := kind_of(one))}
         for kind in sorted(kinds) if len(kinds) > 1 else ():
             groups.setdefault((*path, kind), []).extend(one for one in value if kind_of(one) == kind)
-        for one in value:
-            for name, part in one.items() if isinstance(one, Mapping) else ():
-                if isinstance(part, Mapping) and part and CALLED_CITED.search(str(name)):
-                    groups.setdefault((*path, None, name), []).append(part)
     return [listing for steps, elements in groups.items() if (listing := _listing(steps, elements)) is not None]
+
+
+def _is_keyed(value: Mapping[str, Any]) -> bool:
+    """Whether it is objects or texts under their ids, rather than the fields of one object."""
+    parts = list(value.values())
+    if not parts or not all(map(_LIKE_A_KEY.fullmatch, value)):
+        return False
+    return all(isinstance(one, Mapping) and one for one in parts) or all(isinstance(one, str) for one in parts)
 
 
 def _listing(steps: tuple[Step, ...], elements: list[Any]) -> Listing | None:
@@ -92,6 +107,7 @@ def _columns(value: Any, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[S
             name, part = (name, None), part[0]
         else:
             name = (name,)
+        name = () if name == ("",) else name
         if isinstance(part, Mapping) and len(steps) < 4:
             yield from _columns(part, (*steps, *name))
         elif isinstance(part, (str, int)) or (
@@ -125,8 +141,8 @@ def walk(
     left[0] -= 1
     if left[0] < 0 or len(steps) > _DEPTH:
         return
-    yield steps, value
     inner = json_in_cell(value) if isinstance(value, str) else value
+    yield steps, inner
     if isinstance(inner, Mapping):
         for name, part in inner.items():
             if isinstance(name, str) and name and '"' not in name:
@@ -137,8 +153,11 @@ def walk(
 
 
 def written(steps: Iterable[Step]) -> str:
+    way = tuple(steps)
+    if way[-1:] == (KEY,):
+        return f"keys@{written(way[:-2])}"
     path = ""
-    for step in steps:
+    for step in way:
         if isinstance(step, OfKind):
             path += f"[{step.name}={step.value}]"
         elif isinstance(step, str):
@@ -152,12 +171,13 @@ def begins(steps: tuple[Step, ...], start: tuple[Step, ...]) -> bool:
     """Whether a way leads into a list, whichever of its elements."""
     pairs = zip(steps, start, strict=False)
     return len(steps) >= len(start) and all(
-        isinstance(one, int) if other is None or isinstance(other, OfKind) else one == other for one, other in pairs
+        isinstance(one, int) if other is None or isinstance(other, OfKind) else other in (one, "*")
+        for one, other in pairs
     )
 
 
 def last_name(steps: Iterable[Step]) -> str:
-    return next((step for step in reversed(list(steps)) if isinstance(step, str)), "")
+    return next((step for step in reversed(list(steps)) if isinstance(step, str) and step != "*"), "")
 
 
 def plainly(name: str) -> str:
@@ -172,7 +192,7 @@ def is_simple(name: object) -> bool:
 def tier_of(column: tuple[Step, ...]) -> float:
     """How much a field is called like an id: 0 an own id, 1 another id, 2 the name of a source, 3 perhaps, 9 not."""
     plain = plainly(last_name(column))
-    if not plain or plain in _IDS:
+    if not plain or plain in _IDS or plain == KEY:
         return 0 if len(column) < 2 else 0.5
     if plain in ("title", "name", "documenttitle"):
         return 2.2  # a file's name or an address says more
@@ -222,13 +242,15 @@ def all_ids(listing: Listing) -> list[Any]:
     return [one for values in columns for one in values if isinstance(one, str) and not one.isdigit()]
 
 
-def id_column(listing: Listing, names: Sequence[str]) -> tuple[Step, ...] | None:
+def id_column(
+    listing: Listing, names: Sequence[str], shared: tuple[Step, ...] | None = None
+) -> tuple[Step, ...] | None:
     """The column of the ids: the one that has what the markers name, else the best of those that are distinct."""
     columns = list(id_columns(listing))
     for column in columns:
         if names and set(names) & {str(one) for one in listing.columns[column]}:
             return column
-    return columns[0] if columns else None
+    return shared or (columns[0] if columns else None)
 
 
 def kind_of(element: object) -> OfKind | None:

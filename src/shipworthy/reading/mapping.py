@@ -2,14 +2,18 @@ r"""Mapping: where the fields of a trace or a gold item are in another system's 
 
 claim=data.answer.text            a path: names and positions
 retrieved_ids=sources[*].id       [*] is each element of a list
-messages[-1].content              the last element; parts[type=text].text: those of a kind
+messages[-1].content              the last element; parts[type=text].text: those of a kind, [type=text][-1] the last
 claim=parts[0].cited||parts[0].text   the first of these paths that leads to something
 citations=markers@answer          the markers in the text at a path, such as [1] or 【2†source】
 citations=re:\[(\w+)\]@answer     a pattern, searched in the text at a path
 claim=bare@answer                 the text without its markers
 retrieved_ids=digest@docs[*].text digests of texts that have no ids
-refused=empty@answer              true where the field is there and holds nothing
+passages.*.text, keys@passages    objects under their ids: each of them, and the ids
+docs[used=true].id                those that have a flag
+refused=empty@answer              true where nothing is in the field, or in what it is a field of
+refused=not@answered              true where a flag is false
 citations=from0:cited[*].index    numbers that count from 0
+citations=markers@a by docs[*].n  numbers or names that the documents have beside their ids
 
 One mapping serves HTTP responses, trace files, gold files, retrieval logs and imported tables; `gold.qid=…` and
 `trace.qid=…` are for one of the two. A path that is the name of a field as a whole is that field: `input.value`.
@@ -19,12 +23,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from ..text import fold, visible
-from .markers import read_markers, resolved
+from .markers import read_markers, resolved, without_markup
 from .values import GOLD, KINDS, OWN_CELLS, TRACE, MapError, convert, flat, json_in_cell, named, nested, without_nulls
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 PATTERN_SECONDS = 1.0  # for one pattern on one text
 _STEP = re.compile(r'\.?([^.\[\]"]+)|\[(\*|-?\d+)\]|\["([^"]+)"\]|\[([\w.-]+)=([^\[\]"]*)\]')
-_READ = ("markers@", "bare@", "digest@", "empty@")  # how the text at a path is read
+_READ = ("markers@", "bare@", "digest@", "empty@", "keys@", "not@")  # how the text at a path is read
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 _SENTINEL = re.compile(r"<\|\w{1,40}\|>")  # as models and some streams part what they send
 _ABSENT = object()
@@ -57,6 +61,10 @@ class OfKind(NamedTuple):
 
     name: str
     value: str
+
+    def fits(self, element: object) -> bool:
+        value = element.get(self.name) if isinstance(element, dict) else None
+        return value == self.value or (isinstance(value, bool) and str(value).lower() == self.value)
 
 
 Step = str | int | OfKind | None  # None is [*]
@@ -98,8 +106,9 @@ class JsonPath(NamedTuple):
         return None if inner is _ABSENT else inner
 
     def is_empty(self, value: object, decode: Decode = str) -> bool:
-        """Whether the field is there, and holds nothing."""
-        return self._inner(value, decode) in _NOTHING
+        """Whether nothing is in the field, or in what it is a field of."""
+        ways = (self.steps[:number] for number in range(1, len(self.steps) + 1))
+        return any(_follow(value, way, decode) in (*_NOTHING, {}) for way in ways)
 
     def _inner(self, value: object, decode: Decode) -> object:
         if isinstance(value, dict) and self.written in value:
@@ -115,9 +124,13 @@ class Source(NamedTuple):
     written: str = ""
     how: str = ""  # one of `_READ`
     start: int = 1  # what a number counts from
+    by: Source | None = None  # where documents have the names by which they are cited
 
     @classmethod
     def parse(cls, written: str, where: str = "--map") -> Source:
+        whole, by, labels = written.partition(" by ") if not written.startswith("re:") else (written, "", "")
+        if by:
+            return cls.parse(whole, where)._replace(by=cls.parse(labels.strip(), where), written=written)
         rest = written.removeprefix("from0:")
         start = 0 if rest != written else 1
         if how := next((how for how in _READ if rest.startswith(how)), ""):
@@ -138,6 +151,10 @@ class Source(NamedTuple):
         if self.how == "empty@":
             return self.path.is_empty(record, decode)
         value = self.path.of(record, decode)
+        if self.how == "not@":
+            return value is False
+        if self.how == "keys@" and value is not None:
+            return [name for part in flat(value) if isinstance(part, dict) for name in part]
         if self.how == "digest@" and value is not None:
             return [digest(text) for text in flat(value) if isinstance(text, str)]
         if self.how == "markers@" and value is not None:
@@ -186,7 +203,9 @@ class FieldMap:
                 converted = convert(value, fields[field], field, cells)
                 if converted is not None:
                     found[field] = converted
-        return self.cited(found) if self.kind == "trace" else found
+        by = self.sources["citations"].by if self.kind == "trace" and "citations" in self.sources else None
+        labels = by.of(record, "ids", json_in_cell) if by else None
+        return self.cited(found, [str(one) for one in flat(labels or [])]) if self.kind == "trace" else found
 
     def trace(self, record: Any) -> dict[str, Any]:
         """The fields of a trace that the mapping picks out of a record, in the contract's shape."""
@@ -212,21 +231,24 @@ class FieldMap:
         whole = without_nulls(own | mapped)
         return nested(named(whole), mapped) if self.kind == "trace" else whole
 
-    def cited(self, found: dict[str, Any]) -> dict[str, Any]:
+    def cited(self, found: dict[str, Any], labels: Sequence[str] = ()) -> dict[str, Any]:
         """Citations as ids: a number is a rank in what was retrieved. Inline markers are taken out of the claim."""
         source, claim = self.sources.get("citations"), self.sources.get("claim")
         retrieved = found.get("retrieved_ids", [])
+        known = [*retrieved, *labels]
         text = found.get("claim")
         if source is not None and "citations" in found:
             cited = found["citations"]
             if source.how == "markers@":
-                cited = [name for one in cited for name in read_markers(one, retrieved).names]
+                cited = [name for one in cited for name in read_markers(one, known).names]
+            named = dict(zip(labels, retrieved, strict=False))
+            cited = [named.get(str(name), name) for name in cited]
             found["citations"] = resolved(cited, retrieved, source.start, source.how == "markers@")
         if claim is None or not isinstance(text, str):
             return found
         here = source is not None and not claim.pattern and claim.path.steps == source.path.steps
         if claim.how == "bare@" or (here and source and source.how == "markers@"):
-            found["claim"] = read_markers(text, [*retrieved, *found.get("citations", [])]).text
+            found["claim"] = read_markers(text, [*known, *found.get("citations", [])]).text
         elif here and source and source.pattern:
             found["claim"] = without_markers(text, source.pattern)
         if here:
@@ -240,7 +262,7 @@ def answer_text(value: object) -> object:
         value = _put_together([str(part) for part in flat(value)])
     if not isinstance(value, str):
         return value
-    value = _THOUGHT.sub("", value) if "</" in value else value
+    value = without_markup(_THOUGHT.sub("", value)) if "</" in value else value
     return _SENTINEL.sub("", value) if "<|" in value else value
 
 
@@ -330,11 +352,15 @@ def _follow(value: Any, steps: tuple[Step, ...], decode: Decode) -> Any:
     for number, step in enumerate(steps):
         if isinstance(value, str):
             value = decode(value)
+        if isinstance(value, dict) and step == "*" and "*" not in value:
+            step, value = None, list(value.values())
         if step is None or isinstance(step, OfKind):
             if not isinstance(value, list):
                 return _ABSENT
             if step is not None:
-                value = [one for one in value if isinstance(one, dict) and one.get(step.name) == step.value]
+                value = [one for one in value if step.fits(one)]
+                if isinstance(next(iter(steps[number + 1 :]), None), int):
+                    continue  # which of them
             inner = [_follow(item, steps[number + 1 :], decode) for item in value]
             return [item for item in inner if item is not _ABSENT and item is not None]
         if isinstance(value, str):

@@ -1,7 +1,8 @@
 """Markers: how answers cite in their text. Every form is known here, and taken out of the claim whole.
 
 [1] [1, 2] [D7] [policy.md] [ID:1] [doc2] [ref_id:0] [[1]](url) [1](url) :cite[1] [^1] with its footnote, 【2†source】,
-(source: policy.md), (policy.md), <sup>1</sup>, [Data: Sources (1); …], and a last line "Sources: policy.md".
+(source: policy.md), (policy.md), <sup>1</sup>, <ref>[1]</ref>, <cite id="1"/>, a raised ¹, [Data: Sources (1); …], and
+a last line "Sources: policy.md".
 """
 
 from __future__ import annotations
@@ -10,21 +11,34 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-_FOOTNOTE = re.compile(r"^[ \t]*\[\^?([\w.-]{1,40})\]:[ \t]*(\S.*)$", re.MULTILINE)
+# [1]: policy.md, or [1] policy.md and ¹ policy.md on a line of their own
+_FOOTNOTE = re.compile(r"^[ \t]*(?:\[\^?([\w.-]{1,40})\](:?)|([¹²³⁰⁴-⁹]+))[ \t]*(\S.*)$", re.MULTILINE)
+_REFERS = re.compile(r"\S[ \t]?(?:\[\^?([\w.-]{1,40})\]|([¹²³⁰⁴-⁹]+))")
+_RULE = re.compile(r"^[ \t]*[-–—_=*]{3,}[ \t]*$", re.MULTILINE)
 _LAST = re.compile(
-    r"(?:\n|(?<=[.!?\])】])[ \t])[ \t]*(?P<sign>[*_#]*)[ \t]*"
-    r"(?:sources?|references?|citations?|quellen?|fuentes?)[*_ \t]*(?::[*_]*|(?(sign)\n|:))(?P<last>.{1,2000})\Z",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:\n|(?<=[.!?\])】]))[ \t]{0,8}(?P<sign>[*_#]{0,6})[ \t]{0,2}(?P<label>[^\W\d_][^\n:*_.]{1,30}?)"
+    r"[*_ \t]{0,4}(?::[*_]{0,2}|(?(sign)\n|:))(?P<last>.{1,2000})\Z",
+    re.DOTALL,
 )
+_LABEL = re.compile(
+    r"sources?|r[ée]f[ée]rences?|citations?|quellen?|fuentes?|fonti|bronnen|来源|参考.{0,2}|出典", re.IGNORECASE
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_TAGS = r"sup|ref|cite|citation|source"
 _MARKER = re.compile(
-    r"[ \t]*(?:"
+    r"[ \t]{0,3}(?:"
     r"【[^\d】\n]{0,12}(?P<lens>\d{1,4})(?::\d+)?(?:†(?P<title>[^】\n]{0,200}))?】"
     r"|\[\[(?P<double>[^\[\]\n]{1,200})\]\](?:\((?P<there>[^()\n]*)\))?"
     r"|(?::[a-z]{2,12})?\[(?P<single>[^\[\]\n]{1,300})\](?:\((?P<link>[^()\s]*)\))?"
     r"|\((?P<round>[^()\n]{1,200})\)"
-    r"|<sup>\[?(?P<sup>[\d, ]{1,40})\]?</sup>"
+    rf"|<(?P<tag>{_TAGS})\b[^<>]*>\s*\[?(?P<sup>[^\[\]<>]{{1,120}})\]?\s*</(?P=tag)>"
+    rf"|<(?:{_TAGS})\b[^<>=]*=[\"']?(?P<attribute>[^\"'<>]{{1,120}})[\"']?[^<>]*/>"
+    r"|(?:(?<=[.!?,;:)\]»”\"])|(?<=[^\W\d_]{4}))(?P<raised>[¹²³⁰⁴-⁹]+)"
     r")"
 )
+_MARKUP = re.compile(r"\s*<([A-Za-z][\w-]*)\b[^<>]*>.*</[A-Za-z][\w-]*>\s*\Z", re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z!?][\w-]*)\b[^<>]*>")
+_BLOCKS = ("p", "div", "br", "li", "tr", "ul", "ol", "table", "section")
 _BETWEEN = re.compile(r"\s*[,;]\s*")
 _NUMBER = re.compile(r"\^?(\d{1,4})")
 _LABELLED = re.compile(  # D7 may be an id of its own, doc7 is the seventh of what was retrieved
@@ -34,6 +48,7 @@ _LABELLED = re.compile(  # D7 may be an id of its own, doc7 is the seventh of wh
 )
 _TABLES = re.compile(r"(?:\w+:\s*)?(?P<first>\w+\s*\([\d,\s+a-z]*\))(?:\s*[;,]\s*\w+\s*\([\d,\s+a-z]*\))*")
 _LIKE_AN_ID = re.compile(r"[A-Za-z]+[-_#:/.]?\d[\w.#:/=-]*|[^\s()\[\]]{1,120}\.[A-Za-z][A-Za-z0-9]{1,4}(?:#\S{1,40})?")
+_LIKE_A_FILE = re.compile(r"(?<![\w/])[\w/-][\w./-]*\.[A-Za-z][A-Za-z0-9]{1,4}\b(?!\.\w)")
 _SAID = re.compile(r"(?:sources?|ref|see|from|cite)\s*:\s*", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\(([^()\s]*)\)")
 _SHORTEST_PREFIX = 6
@@ -49,12 +64,22 @@ class Read(NamedTuple):
 def read_markers(text: str, known: Sequence[str] = ()) -> Read:
     """Take the markers out of a text. `known`: ids of what was retrieved or cited, which are markers in any bracket."""
     ids = set(known)
-    notes = {name: note.strip() for name, note in _FOOTNOTE.findall(text)}
     named: list[str] = []
-    if notes:
-        text = _FOOTNOTE.sub("", text)
+    notes, referred = dict[str, str](), set(_REFERS.findall(text))
+
+    def noted(match: re.Match[str]) -> str:
+        name = match[1] or match[3].translate(_RAISED)
+        if not match[2] and (match[1] or "", match[3] or "") not in referred:
+            return match[0]  # nothing refers to it
+        notes[name] = match[4].strip()
+        return ""
+
+    text = _FOOTNOTE.sub(noted, text)
+    text = _RULE.sub("", text) if notes else text
     last = _LAST.search(text)
     listed = _listed(last["last"], ids) if last else []
+    if last and not _LABEL.fullmatch(last["label"].strip()) and not set(listed) <= ids:
+        listed = []
     if last and listed:
         text = text[: last.start()]
 
@@ -126,11 +151,16 @@ def _names(match: re.Match[str], ids: set[str], count: int) -> list[str] | None:
     if match["lens"]:
         title = (match["title"] or "").strip()
         return [title if title and title.casefold() not in ("source", "quelle") else match["lens"]]
-    if match["sup"]:
-        return _BETWEEN.split(match["sup"].strip())
+    if match["raised"]:
+        return [match["raised"].translate(_RAISED)]
+    if tagged := match["sup"] or match["attribute"]:
+        names = _BETWEEN.split(tagged.strip())
+        return names if all(_is_name(name, ids) for name in names) else None
     inner, link = (match["double"] or match["single"] or match["round"]).strip(), match["link"] or match["there"]
     if inner in ids:
         return [inner]
+    if (within := _within(inner, ids)) and not link:
+        return within
     if match["round"]:
         said = _SAID.match(inner)
         names = _BETWEEN.split(inner[said.end() :] if said else inner)
@@ -152,15 +182,38 @@ def _is_name(name: str, ids: set[str]) -> bool:
 def _listed(text: str, ids: set[str]) -> list[str]:
     """What a last line "Sources: …" lists; nothing where that is prose."""
     names = []
-    for part in re.split(r"[,;\n]", text):
-        linked = _LINK.search(part)
-        one = re.sub(
-            r"^[\s*•-]*(?:\[?\d+[\].:)]*\s+)?|[\s.*]+$", "", linked[2] if linked and linked[2] in ids else part
-        )
-        one = linked[1] if linked and one not in ids else one
-        if one.strip("[]() "):
-            names.append(one.strip("[]() "))
+    for line in text.split("\n"):
+        whole = _within(line, ids) or (_LIKE_A_FILE.findall(line) if len(re.findall(r"\w+", line)) < 9 else [])
+        for part in re.split(r"[,;]", line) if len(whole) != 1 or _LINK.search(line) else whole:
+            linked = _LINK.search(part)
+            one = linked[1] if linked and (linked[1] in ids or _LIKE_AN_ID.fullmatch(linked[1])) else part
+            one = linked[2] if linked and one == part else one
+            one = re.sub(r"^[\s*•-]*(?:\[?\d+[\].:)]*\s+)?|[\s.*]+$", "", one).strip("[]() ")
+            names += [one] if one else []
     return names if names and all(_is_name(name, ids) or " " not in name for name in names) else []
+
+
+def without_markup(text: str) -> str:
+    """A text that is HTML or XML as it is shown, with its markers; any other text as it is."""
+    if not _MARKUP.match(text):
+        return text
+    import html
+
+    text = re.sub(
+        rf"<({_TAGS})\b[^<>]*>(.{{0,300}}?)</\1>", lambda match: f" [{_TAG.sub('', match[2]).strip(' []')}]", text
+    )
+    text = _TAG.sub(lambda match: "\n" if match[2].casefold() in _BLOCKS else "", text)
+    return re.sub(r"\n\s*\n+", "\n\n", html.unescape(text)).strip()
+
+
+def _within(text: str, ids: Iterable[str], most: int = 4) -> list[str]:
+    """The ids in a short text that has little else: `see policy.md, p. 3`."""
+    found = [one for one in ids if len(one) > 3 and re.search(rf"(?<![\w/]){re.escape(one)}(?!\w)", text)]
+    found = [one for one in found if not any(one != other and one in other for other in found)]
+    rest = text
+    for one in found:
+        rest = rest.replace(one, " ")
+    return sorted(found, key=text.find) if len(re.findall(r"\w+", rest)) <= most else []
 
 
 def _of_note(note: str, known: Sequence[str]) -> str:
@@ -171,4 +224,7 @@ def _of_note(note: str, known: Sequence[str]) -> str:
     linked = _LINK.search(note)
     if within:
         return max(within, key=len)
+    files = _LIKE_A_FILE.findall(note)
+    if len(files) == 1 and not linked:
+        return str(files[0])
     return (linked[1] if _LIKE_AN_ID.fullmatch(linked[1]) else linked[2]) if linked else note

@@ -48,7 +48,12 @@ CLAIM_NAMES = (
 )
 CITED_NAMES = ("citations", "sources", "source_documents", "source_nodes", "references", "cited_ids")
 RETRIEVED_AS_CITED = ("source_documents", "source_nodes")  # LangChain and LlamaIndex list here all that was retrieved
-_SHOWN_AS_SOURCES = ("sources", "references")  # what a service shows under these names is what it cites
+_SHOWN_AS_SOURCES = (
+    "sources",
+    "references",
+    "source",
+    "reference",
+)  # what a service shows under these names is what it cites
 _ASIDE = re.compile(
     r"reason|think|thought|prompt|quer(y|ies)|question|input|instruct|system|debug|log|trace|title|name|model|"
     r"context|status|error|warning|role|type|url|lang|(^|_)id$|time|date|version|session|suggest|follow",
@@ -64,8 +69,11 @@ _SPEAKERS = ("assistant", "ai", "model", "bot", "agent")
 _INDEX = re.compile(r"ind(ex|ices)|rank|position|number|source|chunk|doc|ref|cit", re.IGNORECASE)
 _SPAN = re.compile(r"start|end|begin|offset|len", re.IGNORECASE)
 _REFUSES = re.compile(
-    r"refus|no_?(result|answer|match)|not_?found|abstain|unanswer|fallback|out_?of_?scope", re.IGNORECASE
+    r"refus|no_?(result|answer|match|context|info|evidence)|not_?(found|answer|in)|abstain|unanswer|insufficient|"
+    r"fallback|out_?of_?scope|declin",
+    re.IGNORECASE,
 )
+_ANSWERS = re.compile(r"answer(ed|able|_?found|_?generated)|has_?answer|is_?answer|found|grounded|in_?scope", re.I)
 _PLAIN: dict[str, dict[str, tuple[tuple[str, ...], type | tuple[type, ...]]]] = {
     "trace": {
         "e2e_ms": (("e2e_ms", "latency_ms", "elapsed_ms", "duration_ms", "took_ms"), (int, float)),
@@ -158,10 +166,36 @@ def rivals(record: object, asked: Asked, mapping: Mapping[str, str]) -> list[tup
     most = max((score for score, one in ranked if one.path in taken.split("||")), default=0.0)
     found: dict[str, str] = {}
     for score, one in ranked:
-        said = {fold(read_markers(text).text) for text in (claim, *found.values()) if isinstance(text, str)}
-        if score >= most - _NEAR and not any(fold(read_markers(one.text).text) in text for text in said):
+        said = {_words(text) for text in (claim, *found.values()) if isinstance(text, str)}
+        if score >= most - _NEAR and not any(_words(one.text) in text for text in said):
             found[one.path] = one.text
     return list(found.items())
+
+
+def _words(text: str) -> str:
+    return re.sub(r"\W+", " ", fold(read_markers(text).text))
+
+
+def doubt(claim: str, refusal: str, question: str, texts: Iterable[str] = ()) -> str:
+    """Why what was read may hold more than the answer; nothing where it is prose alone."""
+    folded, there = fold(claim), set(_sentences(refusal))
+    if found := re.search(r"^#{1,6} .*|^[ \t]*[-=_*]{3,}[ \t]*$|</?[a-z][^<>]*>|\{\s*\"|```", claim, re.MULTILINE):
+        return f"it holds markup: {found[0].strip()}"
+    if found := re.search(r"\[\^?[\w:,. -]{1,60}\](?!\()|【[^】]*】|https?://\S+", claim):
+        return f"it holds what may be a citation: {found[0]}"
+    if fold(question) in folded and len(folded) > len(fold(question)):
+        return "it holds the question"
+    if sum(fold(text) in folded for text in set(texts) if len(text) > 20) > 1:
+        return "it holds several of the documents"
+    if shared := [one for one in _sentences(claim) if one in there] if fold(refusal) != folded else []:
+        return f"to a question that can't be answered, this stands there too: {shared[0]}"
+    return ""
+
+
+def _sentences(text: str) -> list[str]:
+    """Sentences of four words and more, and the labels with which lines begin."""
+    sentences = [one.strip() for one in re.split(r"(?<=[.!?])\s+|\n+", text) if one.count(" ") > 2]
+    return [*re.findall(r"(?m)^[ \t*_]*[^\W\d_][\w ]{1,24}:", text), *sentences]
 
 
 def flags(mapping: Mapping[str, str]) -> str:
@@ -282,8 +316,7 @@ def _general(record: Any, leaf: _Leaf, asked: Asked) -> tuple[str, str]:
     for place, step in enumerate(leaf.steps):
         value = json_in_cell(value) if isinstance(value, str) else value
         if isinstance(step, int) and isinstance(value, list):
-            rest = leaf.steps[place + 1 :]
-            steps.append(_of_list(value, step, rest))
+            steps += _of_list(value, step, leaf.steps[place + 1 :])
         else:
             steps.append(step)
         value = value[step]
@@ -317,25 +350,27 @@ def _from_the_end(record: Any, steps: Iterable[Step]) -> Iterator[Step]:
         value = value[step]
 
 
-def _of_list(values: list[Any], index: int, rest: tuple[Step, ...]) -> Step:
-    """How to name an element: parts of a text by their kind or all of them, the last message, else by its place."""
-    element = values[index]
+def _of_list(values: list[Any], index: int, rest: tuple[Step, ...]) -> tuple[Step, ...]:
+    """How to name an element: parts of a text by kind or all of them, the last message of its role, else by place."""
+    element, last = values[index], index == len(values) - 1
     if not isinstance(element, Mapping):
-        return None if len(values) > 1 and all(isinstance(one, str) for one in values) else index
+        return (None if len(values) > 1 and all(isinstance(one, str) for one in values) else index,)
     kind = kind_of(element)
     if _is_in_pieces(values, rest):
         alike = [one for one in values if kind_of(one) == kind]
-        return kind if kind and len(alike) < len(values) and _is_in_pieces(alike, rest) else None
-    spoken = any(key in element for key in ("role", "sender", "author")) or (
-        kind and kind.value.casefold() in _SPEAKERS
-    )
+        return (kind if kind and len(alike) < len(values) and _is_in_pieces(alike, rest) else None,)
+    role = next((key for key in ("role", "sender", "author") if key in element), "")
+    spoken = role or (kind and kind.value.casefold() in _SPEAKERS)
     if len(rest) == 1 and kind and not spoken:
-        return kind
+        return (kind,)
     if len(rest) == 1 and len(values) > 1 and not spoken and all(_same_keys(one, element) for one in values):
-        return None
+        return (None,)
     if kind and len(values) > 1 and [kind_of(one) for one in values].count(kind) == 1:
-        return kind if not spoken or index != len(values) - 1 else -1
-    return -1 if len(values) > 1 and index == len(values) - 1 else index
+        return (kind if not spoken or not last else -1,)
+    if role and not last and isinstance(element[role], str):
+        alike = [one for one in values if isinstance(one, Mapping) and one.get(role) == element[role]]
+        return (OfKind(role, element[role]), -1) if alike[-1] is element else (index,)
+    return (-1 if len(values) > 1 and last else index,)
 
 
 def _is_in_pieces(values: list[Any], rest: tuple[Step, ...]) -> bool:
@@ -363,12 +398,19 @@ def _with_other(record: Any, claim: _Claim, asked: Asked) -> tuple[_Claim, dict[
 
 
 def _flag(record: Any, asked: Asked) -> dict[str, str]:
-    """A flag by which the service says that it refuses: false here, true where it can't answer."""
-    for steps, value in walk(record):
-        if value is False and steps and isinstance(steps[-1], str) and _REFUSES.search(steps[-1]):
-            path = written(steps)
-            if asked.other is not None and JsonPath.parse(path).of(asked.other) is True:
-                return {"refused": path}
+    """How the service says that it refuses: a flag, or a word such as NO_ANSWER, that differs where it can't answer."""
+    for steps, value in walk(record) if asked.other is not None else ():
+        name = last_name(steps)
+        if not steps or not isinstance(steps[-1], str) or not (isinstance(value, (bool, str)) or value is None):
+            continue
+        path = written(steps)
+        other = JsonPath.parse(path).of(asked.other, json_in_cell)
+        if value is False and other is True and _REFUSES.search(name):
+            return {"refused": path}
+        if value is True and other is False and _ANSWERS.search(name) and not _REFUSES.search(name):
+            return {"refused": f"not@{path}"}
+        if isinstance(other, str) and other != value and re.fullmatch(r"[\w-]{4,40}", other) and _REFUSES.search(other):
+            return {"refused": f"re:^{other}$@{path}"}
     return {}
 
 
@@ -377,20 +419,26 @@ def _flag(record: Any, asked: Asked) -> dict[str, str]:
 
 def _sources(record: Any, claim: _Claim | None, listings: list[Listing], asked: Asked) -> dict[str, str]:
     text = claim.text if claim else ""
-    marked = read_markers(text, [str(one) for listing in listings for one in all_ids(listing)])
+    values = (one for listing in listings for column in listing.columns.values() for one in flat(column))
+    labels = {str(one) for one in values if f"[{one}]" in text and f"[{one}]:" not in text}
+    marked = read_markers(text, [*(str(one) for listing in listings for one in all_ids(listing)), *labels])
     scored = sorted(((_relevance(one, marked.text, claim, asked), one) for one in listings), key=lambda pair: -pair[0])
-    documents = [one for score, one in scored if score >= 2]
+    documents = [one for score, one in scored if score >= 1.9]
     numbered = bool(marked.names) and all(is_number(name) is not None for name in marked.names)
     retrieved = next((one for one in documents if not _is_cited(one, claim)), None)
     if retrieved is None:  # a list that comes with a refusal too, or that markers count, is what was retrieved
         shown = (one for one in documents if _in_a_refusal(one, asked))
         retrieved = next(shown, next(iter(documents), None) if marked.names else None)
+    if retrieved is not None:  # a list of which that is a part
+        retrieved = next((one for one in documents if _is_chosen(retrieved, one, _known(one))), retrieved)
     cited = [one for one in listings if _is_cited(one, claim) and one is not retrieved]
     cited.sort(key=lambda one: one.steps[:1] == ("events",))  # what a stream ends with says it best
+    if retrieved is not None:
+        cited += [one for one in listings if one not in cited and _is_chosen(one, retrieved, _known(retrieved))]
     found: dict[str, str] = {}
     ids: list[str] = []
     if retrieved is not None:
-        column = _shared_column(retrieved, cited) or id_column(retrieved, [] if numbered else marked.names)
+        column = id_column(retrieved, [] if numbered else marked.names, _shared_column(retrieved, cited))
         beside = ids_beside(retrieved, listings) if column is None or retrieved.text == () else None
         if beside is not None:
             found["retrieved_ids"], ids = beside
@@ -402,8 +450,18 @@ def _sources(record: Any, claim: _Claim | None, listings: list[Listing], asked: 
             ids = _values(record, found["retrieved_ids"])
         if retrieved.text is not None:
             found["evidence"] = written((*retrieved.steps, *retrieved.text))
-        cited += [one for one in listings if _is_chosen(one, ids, retrieved) and one not in cited]
-    return found | (_citations(claim, marked, ids, retrieved, cited, found) or _named_in_a_text(record, ids))
+        cited += [one for one in listings if one not in cited and _is_chosen(one, retrieved, [set(ids)])]
+    return found | (
+        _citations(claim, marked, ids, retrieved, cited)
+        or _named_in_a_text(record, ids, retrieved, claim, asked)
+        or _shown_as_sources(claim, retrieved, found, asked)
+    )
+
+
+def _only_with_an_answer(listing: Listing, claim: str, asked: Asked) -> bool:
+    """Whether every text of a list holds the answer, and a question that can't be answered brings none."""
+    holds = bool(listing.texts) and all(_overlap(claim, text) > 0.5 for text in listing.texts)
+    return holds and asked.other is not None and not _in_a_refusal(listing, asked)
 
 
 def _in_a_refusal(listing: Listing, asked: Asked) -> bool:
@@ -419,42 +477,90 @@ def _shared_column(retrieved: Listing, cited: Iterable[Listing]) -> tuple[Step, 
     return next((column for column, values in columns if any(one and one <= values for one in names)), None)
 
 
-def _is_chosen(listing: Listing, ids: Sequence[str], retrieved: Listing) -> bool:
+def _is_chosen(listing: Listing, retrieved: Listing, known: list[set[str]]) -> bool:
     """A list of some of what was retrieved and of nothing else, whatever it is called: what the answer rests on."""
-    if listing is retrieved or listing.columns.keys() != {()} or begins(listing.steps, retrieved.steps):
-        return False
-    return len(listing.elements) < len(ids) and {one for one in listing.elements if isinstance(one, str)} <= set(ids)
+    if all(one == other for one, other in zip(listing.steps, retrieved.steps, strict=False)):
+        return False  # one of them holds the other
+    if all(type(one) is int and 0 <= one <= len(retrieved.elements) for one in listing.elements):
+        return True
+    return any(one < other for one in _known(listing, all_texts=True) for other in known)
+
+
+def _known(listing: Listing, all_texts: bool = False) -> list[set[str]]:
+    """What may be the ids of a list, column by column."""
+    columns = listing.columns if all_texts else id_columns(listing)
+    return [set(map(str, values)) for column in columns if any(values := [v for v in listing.columns[column] if v])]
 
 
 def _citations(
-    claim: _Claim | None,
-    marked: Read,
-    ids: list[str],
-    retrieved: Listing | None,
-    cited: list[Listing],
-    found: Mapping[str, str],
+    claim: _Claim | None, marked: Read, ids: list[str], retrieved: Listing | None, cited: list[Listing]
 ) -> dict[str, str]:
-    """Markers that name what was retrieved, else a list of what is cited, else what is shown as sources."""
+    """Markers that name what was retrieved, else a list of what is cited, else those that are flagged as cited."""
     texts = retrieved.texts if retrieved else []
     if claim and marked.names:
         start = _start(marked.names, texts, marked.text)
         got = resolved(marked.names, ids, start, True)
+        if by := _labels(retrieved, marked.names, ids):
+            return {"citations": f"markers@{claim.path} by {by}"}
         if set(got) & set(ids) or not cited:
             return {"citations": f"{'from0:' if start == 0 and ids else ''}markers@{claim.path}"}
     for listing in cited:
-        for column in id_columns(listing):
+        for column in dict.fromkeys((*id_columns(listing), *(listing.columns if ids else ()))):
             values = [str(one) for one in listing.columns[column] if one is not None]
             if values and (set(values) <= set(ids) or not ids):
                 return {"citations": written((*listing.steps, *column))}
-    if (counted := _counted(cited, ids, texts, marked.text)) is not None:
+    for listing in cited:
+        for column, values in listing.columns.items():
+            if by := _labels(retrieved, [str(one) for one in values if one is not None], ids):
+                return {"citations": f"{written((*listing.steps, *column))} by {by}"}
+    counted = _counted(cited, ids, texts, marked.text)
+    if counted := counted or (_flagged(retrieved, ids, marked.text) if retrieved and ids else None):
         return {"citations": counted}
     for listing in cited:
-        if (best := id_column(listing, [])) is not None:
+        best = id_column(listing, []) if _is_cited(listing) or not ids else None  # what names nothing that is known
+        if best is not None:
             return {"citations": written((*listing.steps, *best))}
+    return {}
+
+
+def _labels(retrieved: Listing | None, names: Sequence[str], ids: Sequence[str]) -> str:
+    """Where documents have the names by which they are cited, if these are neither their ids nor their places."""
+    for column, given in retrieved.columns.items() if retrieved and names and not set(names) & set(ids) else ():
+        values = [str(one) for one in given]
+        ranks = any(values == [str(place + start) for place in range(len(values))] for start in (0, 1))
+        if set(names) <= set(values) and len(set(values)) == len(values) == len(ids) and not ranks:
+            return written((*retrieved.steps, *column)) if retrieved else ""
+    return ""
+
+
+def _flagged(retrieved: Listing, ids: Sequence[str], claim: str) -> str | None:
+    """What was retrieved and has a flag that says that it is cited: by its name, or because its text has the answer."""
+    column = next((one for one in id_columns(retrieved) if [str(v) for v in retrieved.columns[one]] == ids), None)
+    if column is None:
+        return None
+    for flag, values in retrieved.columns.items():
+        chosen = [place for place, value in enumerate(values) if value is True]
+        if len(flag) != 1 or not chosen or not all(value is None or isinstance(value, bool) for value in values):
+            continue
+        overlaps = [_overlap(claim, text) for text in retrieved.texts] if len(chosen) < len(values) else []
+        named = re.search(r"cite|citation|used|referenced|support", str(flag[0]), re.IGNORECASE)
+        if named or (overlaps and max(overlaps) == max(overlaps[place] for place in chosen)):
+            return written((*retrieved.steps[:-1], OfKind(str(flag[0]), "true"), *column))
+    return None
+
+
+def _shown_as_sources(
+    claim: _Claim | None, retrieved: Listing | None, found: Mapping[str, str], asked: Asked
+) -> dict[str, str]:
+    """Where nothing says what is cited: all that is shown under a name such as sources, beside the answer."""
     if claim is None or retrieved is None or "retrieved_ids" not in found:
         return {}
     beside = len(retrieved.steps) - 1 <= claim.path.count(".") + 1
-    if _is_cited(retrieved) or (beside and plainly(last_name(retrieved.steps)) in _SHOWN_AS_SOURCES):
+    if (
+        _is_cited(retrieved)
+        or _only_with_an_answer(retrieved, claim.text, asked)
+        or (beside and plainly(last_name(retrieved.steps)) in _SHOWN_AS_SOURCES)
+    ):
         return {"citations": found["retrieved_ids"]}
     return {}
 
@@ -465,20 +571,37 @@ def _counted(cited: list[Listing], ids: list[str], texts: list[str], claim: str)
         for column, values in listing.columns.items():
             numbers = [str(one) for one in flat(values) if type(one) is int or (isinstance(one, str) and one.isdigit())]
             name = last_name((*listing.steps, *column))
-            if numbers and not _SPAN.match(name) and _INDEX.search(name) and max(map(int, numbers)) <= len(ids):
+            counts = not column or len(name) < 3 or _INDEX.search(name)
+            if numbers and counts and not _SPAN.match(name) and max(map(int, numbers)) <= len(ids):
                 start = "from0:" if _start(numbers, texts, claim) == 0 else ""
                 return f"{start}{written((*listing.steps, *column))}"
     return None
 
 
-def _named_in_a_text(record: Any, ids: Sequence[str]) -> dict[str, str]:
+def _named_in_a_text(
+    record: Any, ids: Sequence[str], retrieved: Listing | None, claim: _Claim | None, asked: Asked
+) -> dict[str, str]:
     """A text that is a list of what was retrieved and nothing else: `sources: "a.md, b.md"`."""
     for leaf in _texts(record) if ids else ():
+        if (retrieved and begins(leaf.steps, retrieved.steps)) or not _is_alone(record, leaf.steps):
+            continue
+        names, path = set(re.split(r"\s*[,;\n]\s*", leaf.value.strip())), written(leaf.steps)
         name = plainly(last_name(leaf.steps))
-        names = set(re.split(r"\s*[,;\n]\s*", leaf.value.strip()))
-        if names <= set(ids) and len(leaf.steps) < 4 and (name in _SHOWN_AS_SOURCES or CALLED_CITED.search(name)):
-            return {"citations": written(leaf.steps)}
+        called = name in _SHOWN_AS_SOURCES or CALLED_CITED.search(name)
+        differs = claim and asked.other is not None and _text_at(asked.other, path) != leaf.value
+        if names <= set(ids) and (called or (differs and len(names) < len(ids))):
+            return {"citations": path}
     return {}
+
+
+def _is_alone(record: Any, steps: Sequence[Step]) -> bool:
+    """Whether no list on the way to a value has another element."""
+    for step in steps:
+        record = json_in_cell(record) if isinstance(record, str) else record
+        if isinstance(record, list) and len(record) > 1:
+            return False
+        record = record[step]
+    return True
 
 
 def _start(names: Sequence[str], texts: Sequence[str], claim: str) -> int:
@@ -505,13 +628,19 @@ def _relevance(listing: Listing, claim: str, place: _Claim | None, asked: Asked)
     score -= 1.5 * any(_BESIDE_IT.search(name) for name in names[-2:]) + 0.7 * (listing.steps[:2] == ("events", None))
     columns = list(id_columns(listing))
     if listing.text is not None:
-        score += 1.5 + 3 * max((_overlap(claim, text) for text in listing.texts), default=0)
+        most = max((_overlap(claim, text) for text in listing.texts), default=0)
+        if len(listing.elements) == 1 and not named and most < 0.3:
+            return -1.0
+        score += 1.5 + 3 * most
         score += 0.5 if columns else 0
         score += 0.4 if any("score" in last_name(column).casefold() for column in listing.columns) else 0
         return score
     names = [*names[-2:], *(step for column in columns[:1] for step in column if isinstance(step, str))]
     if not (named or any(_LIKE_SOURCES.search(name) for name in names)):
-        return -1.0  # names alone don't make a list of documents
+        values = [str(one) for column in columns for one in listing.columns[column]]
+        if sum(bool(LIKE_A_NAME.fullmatch(one)) for one in values) < max(2, len(listing.elements)):
+            return -1.0
+        score += 0.5  # files or addresses
     if isinstance(listing.elements[0], str):
         as_ids = all(isinstance(one, str) and len(one) <= 200 and " " not in one.strip() for one in listing.elements)
         return score + (1.2 if as_ids else -1)
@@ -578,7 +707,7 @@ def _texts(record: Any) -> Iterator[_Leaf]:
     for steps, value in walk(record):
         if isinstance(value, Mapping):
             holders[steps] = value
-        elif isinstance(value, str) and not isinstance(json_in_cell(value), (dict, list)):
+        elif isinstance(value, str):
             yield _Leaf(steps, value, holders.get(steps[:-1]) or holders.get(steps[:-2]))
 
 

@@ -92,8 +92,20 @@ def _otherwise(raw: bytes) -> dict[str, object] | None:
             return body
         broken = raw[:1] in (b"{", b"[", b'"', b"") or b"\0" in raw
         text = raw.decode("utf-8", "replace")
-        return None if broken or "\ufffd" in text else {"text": text}
+        return None if broken or "\ufffd" in text else _parted(text)
     return {"items": value} if isinstance(value, list) else {"text": value} if isinstance(value, str) else None
+
+
+def _parted(text: str) -> dict[str, object]:
+    """A text, and the JSON after it on lines of its own. A line between them, such as ---SOURCES---, is neither."""
+    lines = text.splitlines()
+    for place in [place for place, line in enumerate(lines) if line[:1] in ("[", "{")][:3]:
+        value = json_in_cell("\n".join(lines[place:]))
+        if not isinstance(value, str):
+            before = [line for line in lines[:place] if line.strip()]
+            rule = len(before) > 1 and re.fullmatch(r"\W*\w{0,30}\W*", before[-1][:60])
+            return {"text": "\n".join(before[:-1] if rule else before), "data": value}
+    return {"text": text}
 
 
 def _titled(raw: bytes) -> str:
