@@ -34,11 +34,19 @@ def blocks(decision: Decision) -> list[Block]:
         if name in ("turns", "details"):
             continue  # shown elsewhere on the page; laid out for the terminal
         kind = decision.display.pictures.get(name)
-        drawn = KINDS[kind](value, decision) if kind and value else None
+        drawn = _drawn(kind, value, decision) if kind and value else None
         if drawn is None and (kind or not decision.display.pictures):  # else raw keys, which the JSON has
             drawn = generic(name, value)
         found += drawn if isinstance(drawn, list) else [drawn] if drawn else []
     return sorted(found, key=lambda block: not block.svg and not any(table.heat for table in block.tables))
+
+
+def _drawn(kind: str, value: object, decision: Decision) -> Block | list[Block] | None:
+    """The picture; None where the section has another shape than its kind takes."""
+    try:
+        return KINDS[kind](value, decision)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return None  # of another version
 
 
 def explains(block: Block, decision: Decision) -> bool:
