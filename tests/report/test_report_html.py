@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from conftest import gold, refusal, trace, unanswerable
@@ -275,6 +276,35 @@ def test_rows_are_named_and_linked_by_their_question_whatever_comes_first() -> N
     found = small()
     found.items = [{"arm": "fast", **item} for item in found.items]
     assert items_of.item_rows(found, "").columns[:3] == ["qid", "arm", "reason"]
+
+
+def test_each_failing_gate_has_the_picture_that_explains_it_before_the_questions() -> None:
+    items = [gold(f"Q{n}") for n in range(8)] + [unanswerable(f"U{n}") for n in range(4)]
+    wrong = [trace(f"Q{n}", "No.", confidence=n / 8) for n in range(8)]
+    both = evaluate(items, [*wrong, *(trace(f"U{n}", "It is so.", confidence=0.9) for n in range(4))])
+    one = evaluate(items, [*wrong, *(refusal(f"U{n}") for n in range(4))])
+
+    def shown(found: Decision) -> list[str]:
+        before = page(found).partition('id="offenders"')[0]
+        return [title for title in ("Answered or refused", "Risk against coverage") if f"<h2>{title}</h2>" in before]
+
+    assert shown(both) == ["Answered or refused", "Risk against coverage"]
+    assert shown(one) == ["Risk against coverage"]
+    assert shown(shipping()) == []
+
+
+def test_a_gate_for_information_that_repeats_another_is_left_out() -> None:
+    first, second = small(), small()
+    second.suite = "latency"
+    chosen = {"precision": "info", "chr": "info"}
+    second.outcomes = [
+        msgspec.structs.replace(
+            one, gate=msgspec.structs.replace(one.gate, severity=chosen.get(one.gate.metric, one.gate.severity))
+        )
+        for one in second.outcomes
+    ]
+    assert "Gates of latency for information" in page(Board([second]))
+    assert "Gates of latency for information" not in page(Board([first, second]))
 
 
 def test_an_empty_board_is_still_a_page() -> None:

@@ -53,7 +53,7 @@ from .render import (
 CHECKS = 50  # on a page of runs
 LISTED = 100  # failing questions of the overview
 BRANCHES = 200  # on the first page
-CARDS = 60_000  # bytes of failing questions that the report of a run shows in detail
+CARDS = 40_000  # bytes of failing questions that the report of a run shows in detail
 _STATES = {"PASS-BUT-UNPROVEN": "PASS (not certain)", "FAIL-BUT-CLOSE": "FAIL (within noise)", "NOT-APPLICABLE": "n/a"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -22,7 +22,7 @@ from .. import svg, views, words
 from ..json import digest_of
 from .cards import BUDGET, Card, anchor, failing_cards
 from .items import NO_ROWS, STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
-from .pictures import blocks, explains, trends
+from .pictures import blocks, explaining, trends
 from .rich import Grid, long
 from .rich import parts as rich_parts
 from .tables import Block, Table, TableCell, figure, spoken
@@ -134,7 +134,8 @@ def content(shown: views.Shown, room: Room = WHOLE) -> Content:
     """What a page says of a decision or a board; files and pages of a history have the same."""
     board = None if isinstance(shown, Decision) else shown
     decisions = sorted(views.decisions(shown), key=lambda decision: _ORDER.get(decision.verdict, 1))
-    suites = [_suite(decision, f"{decision.suite}-" if board else "", len(decisions), room) for decision in decisions]
+    deciding = {_measured(one) for decision in decisions for one in decision.outcomes if one.gate.severity != "info"}
+    suites = [_suite(one, f"{one.suite}-" if board else "", len(decisions), room, deciding) for one in decisions]
     failing = views.in_one_list(((suite.decision, suite.cards) for suite in suites), name=lambda card: card.name)
     cards = [card for _, card in failing]
     static = _fitting(cards, room.texts) if room.texts else STATIC_CARDS
@@ -183,11 +184,16 @@ def _fitting(cards: Sequence[Card], room: int) -> int:
     return len(cards)
 
 
-def _suite(decision: Decision, prefix: str, share: int, room: Room) -> SuiteView:
+def _measured(outcome: Outcome) -> tuple[str, object]:
+    return outcome.gate.key, outcome.measure.value
+
+
+def _suite(decision: Decision, prefix: str, share: int, room: Room, told: Collection[tuple[str, object]]) -> SuiteView:
+    """What the page shows of a decision; a gate for information that says what another one decides is left out."""
     shown = failing_cards(decision, prefix, share, room.texts or BUDGET, room.item)
     rows = item_rows(decision, prefix, shown) if room.rows else NO_ROWS
     drawn = blocks(decision) if room.blocks else []
-    first = [block for block in drawn if explains(block, decision)][:1] if decision.exit_code else []
+    first = explaining(drawn, decision) if decision.exit_code else []
     ordered = views.worst_first(decision.outcomes)
     deciding = [one for one in ordered if one.gate.severity != "info"] or ordered
     return SuiteView(
@@ -203,7 +209,7 @@ def _suite(decision: Decision, prefix: str, share: int, room: Room) -> SuiteView
         max(views.failing_count(decision), len(shown)),
         first,
         [block for block in drawn if block not in first],
-        [_gate(outcome, prefix, room) for outcome in ordered if outcome not in deciding],
+        [_gate(one, prefix, room) for one in ordered if one not in deciding and _measured(one) not in told],
         _measures(decision),
         rows,
         [visible(line, 2000) for line in views.problems(decision)],
