@@ -30,8 +30,10 @@ from shipworthy.pages.routes import find
 from shipworthy.pages.site import write_site
 from shipworthy.pages.tokens import add_token
 from shipworthy.reading.reports import digest
+from shipworthy.stats import wilson
 
 BATCH = 200  # runs in a transaction
+GATES = ("precision", "chr", "scu", "recall@5", "citation_precision")
 
 
 def reports(runs: int, items: int, seed: int = 7) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
@@ -61,6 +63,14 @@ def reports(runs: int, items: int, seed: int = 7) -> Iterator[tuple[dict[str, An
             )
         holds = passed >= 0.98 * items
         rate = {"kind": "rate", "value": passed / items, "n": items, "numerator": passed, "denominator": items}
+        rate |= {"interval95": [round(edge, 6) for edge in wilson(passed, items)]}
+        failing = [row for row in rows if row["reason"]]
+        told = {"says": "the answer does not contain the expected text", "gold_claim_substr": ["dollars a month"]}
+        found = {"citations": ["S.4.1"], "gold_citations": ["S.4.2"], "retrieved_ids": ["S.4.2", "S.4.1", "S.9.3"]}
+        texts = [
+            {"id": name, "text": f"{name} says: {'the limit of a plan is written here. ' * 6}"}
+            for name in ("S.4.2", "S.9.3")
+        ]
         outcome = {
             "gate": "precision >= 0.98",
             "metric": "precision",
@@ -80,8 +90,12 @@ def reports(runs: int, items: int, seed: int = 7) -> Iterator[tuple[dict[str, An
             "decision": "SHIP" if holds else "NO-SHIP",
             "reasons": [outcome["says"]],
             "inputs": {"gold": {"sha256": "a" * 64, "content": "b" * 64, "records": items}},
-            "metrics": {"precision": rate},
-            "outcomes": [outcome],
+            "metrics": dict.fromkeys(GATES, rate),
+            "outcomes": [outcome | {"gate": f"{name} >= 0.98", "metric": name} for name in GATES],
+            "diagnosis": [
+                "The expected evidence is retrieved, but other sources are cited. Check how the prompt asks."
+            ],
+            "offenders": [row | told | found | {"evidence": texts} for row in failing[:10]],
             "items": rows,
         }
         known = {

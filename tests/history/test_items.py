@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def ran(number: int, broken: bool, coin: bool, **options: Any) -> dict[str, Any]
 def planted(history: History, runs: int = 61, **known: str) -> None:
     for number in range(1, runs + 1):
         made = ran(number, broken=number >= BREAK, coin=number % 3 > 0)
-        history.record(made, commit=f"{number:040x}", branch="main", label=f"n{number}", **known)
+        day = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number)
+        about = {"label": f"n{number}", "recorded_at": day.isoformat(), **known}
+        history.record(made, commit=f"{number:040x}", branch="main", **about)
 
 
 def test_the_run_and_the_commit_since_when_it_fails(url: str) -> None:
@@ -45,7 +48,7 @@ def test_the_run_and_the_commit_since_when_it_fails(url: str) -> None:
     assert [(answer.passed, spans(answer.runs)) for answer in one.answers] == [(True, "1–30"), (False, "31–61")]
     assert one.answers[1].text == "It is 60 days, Q2."
     shown = "\n".join(one.lines())
-    assert f"failing since run {BREAK} (00000000), " in shown and "31 runs; last passed in run 30" in shown
+    assert f"failing since run {BREAK} (00000000, 30 days, 31 runs); last passed in run 30" in shown
     assert "[-The right answer.-] {+It is 60 days, Q2.+}" in shown
 
 
@@ -152,7 +155,7 @@ def test_from_the_command_line_after_checks(tmp_path: Path, cli: Cli, monkeypatc
     ran_ = cli("history", "item", "Q2")
     assert ran_.code == 0, ran_.err
     assert "Q2  FAILS  answers · acme/shop · main" in ran_.out
-    assert "failing since run 2 (bbbbbbbb)" in ran_.out and "git log --oneline aaaaaaaa..bbbbbbbb" in ran_.out
+    assert "failing since run 2 (bbbbbbbb, 2 runs)" in ran_.out and "git log --oneline aaaaaaaa..bbbbbbbb" in ran_.out
     (found,) = cli("history", "item", "Q2", "--json").json
     assert found["since"]["commit"] == "b" * 40 and found["streak"] == 2 and found["before"]["run"] == 1
 

@@ -112,6 +112,75 @@ def test_runs_name_what_is_new_and_what_was_repaired(site: Path) -> None:
     assert {"Q00", "Q03", "Q21"} <= set(ended["repaired"]["answers"])
 
 
+def run_page(site: Path, night: int) -> Reader:
+    (folder,) = (
+        site / BRANCH / "runs" / path.parent.name
+        for path in (site / BRANCH / "runs").glob("*/index.json")
+        if json.loads(path.read_bytes())["label"] == f"night-{night}"
+    )
+    return Reader((folder / "index.html").read_text())
+
+
+def test_a_run_is_its_report_with_links_to_what_is_beside_it(site: Path) -> None:
+    page = run_page(site, BREAKS)
+    assert f"commit {commit(BREAKS)[:12]} time 2026-02-04 02:30 label night-{BREAKS}" in page.words
+    assert f"Compared with night-{BREAKS - 1}: 1 new {BROKEN}" in page.words
+    assert f"{BROKEN} What is the limit of plan 7? new wrong answer (containment)" in page.words
+    assert "It is 7 dollars a year" in page.words and "correct and cited (precision) >= 0.80" in page.words
+    links = {text: href for href, text in page.links}
+    assert links[f"{BROKEN} over time"].endswith(f"items/answers/{BROKEN}/index.html")
+    assert links["correct and cited (precision) >= 0.80"].endswith("gates/answers.precision/index.html")
+    assert "night-31" in run_page(site, BREAKS + 1).words.partition("Failing questions")[2]
+
+
+def test_the_report_of_a_run_has_what_its_file_has(tmp_path: Path) -> None:
+    """A real decision: gates with intervals, the picture that explains a failing one, every failing question."""
+    from conftest import gold, trace, unanswerable
+    from shipworthy import evaluate
+    from shipworthy.report import render
+
+    wanted = [*(gold(f"Q{n}", question=f"What is {n}?", type="ab"[n % 2]) for n in range(20)), unanswerable("U1")]
+    given = [trace(f"Q{n}", "No." if n < 15 else "It is the right answer.") for n in range(20)]
+    decision = evaluate(wanted, [*given, trace("U1", "It is so.")], by=["type"])
+    decision.run = {}
+    history = History(tmp_path / "history.db")
+    history.record(decision.report(), **known(1))
+    write_site(history.url, tmp_path / "site")
+    page, whole = run_page(tmp_path / "site", 1), Reader(render(decision, "html").decode())
+
+    def told(words: str) -> str:
+        return words.partition("Gates State")[2].partition("Failing questions")[0]
+
+    assert told(page.words) == told(whole.words) != "" and "Answered or refused" in told(page.words)
+    pictures = [[given.get("aria-label") for tag, given in one.tags if tag == "svg"] for one in (page, whole)]
+    assert pictures[0] == pictures[1] and len(pictures[0]) >= 3
+    listed = [[given.get("id") for _, given in one.tags if given.get("class") == "row card"] for one in (page, whole)]
+    assert listed[0] == listed[1] and len(listed[0]) == 16
+    assert "n/a: " in page.words and "None" not in page.words
+
+
+def test_a_report_of_another_shape_is_shown_as_far_as_it_can_be(tmp_path: Path) -> None:
+    """Reports of earlier versions, or of whoever may upload: every part may be anything."""
+    odd: list[object] = [None, 5, "text", [1, "x", None, [2]], {"a": 1}, [{"gate": 3}], 1e308, True, {"x": {"y": [1]}}]
+    history = History(tmp_path / "history.db")
+    parts = ("reasons", "incomplete", "counts", "named", "diagnosis", "offenders", "options", "warnings")
+    sections = ("refusals", "risk_coverage", "turns", "partial")
+    for place, value in enumerate(odd):
+        body = report(1, questions=3, failing=lambda number, at: number == 1)
+        del body["digest"]
+        body |= dict.fromkeys((*parts, *sections), value) | {"place": place}
+        body["metrics"] |= {"chr": {"kind": "rate", "value": value, "n": 10**30, "numerator": 10**29, "unit": value}}
+        gate = {"gate": f"chr >= 0.{place}", "state": "FAIL", "holds": False, "says": value, "waived": value}
+        body["outcomes"] += [gate | {"severity": value, "bound": value, "turn": value, "more_best": value}]
+        odd_offender = {"qid": "Q01", "says": value, "evidence": value, "gold_found": value, "citations": value}
+        body["offenders"] = [odd_offender] if place % 2 else body["offenders"]
+        history.record(sealed(body), **known(place + 1))
+    write_site(history.url, tmp_path / "site")
+    for place in range(len(odd)):
+        page = run_page(tmp_path / "site", place + 1)
+        assert "precision" in page.words and "What is the limit of plan 1?" in page.words
+
+
 def test_two_runs_are_compared_with_their_answers_side_by_side(site: Path) -> None:
     names = {
         check["runs"][0]["label"]: check["runs"][0]["id"][:12]

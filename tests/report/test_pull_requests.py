@@ -137,3 +137,13 @@ def test_endings_choose_the_small_formats():
         "json",
         "openmetrics",
     ]
+
+
+def test_failing_questions_of_all_suites_are_one_table():
+    second = small()
+    second.suite = "stability"
+    text = comment.render(board(shipping(), small(), second), "x")
+    assert (
+        text.count("failing question") == 1 and "<summary>2 failing questions of answers, stability</summary>" in text
+    )
+    assert "| `Q2` | answers |" in text and "| `Q2` | stability |" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -385,3 +386,40 @@ def test_a_summary_is_cut_at_a_line_and_says_so() -> None:
     assert len(whole) <= report.SUMMARY_LIMIT and whole.endswith(b"see the report.\n")
     assert len(report.summary(decision, report.SUMMARY_LIMIT)) < 100
     assert b"did not fit" not in report.summary(small())
+
+
+def two_suites() -> Board:
+    first, second, third = small(), small(), shipping()
+    second.suite, third.suite = "stability", "latency"
+    return Board([third, first, second])
+
+
+def test_a_board_lists_what_fails_once_for_all_suites_and_names_the_suite() -> None:
+    """One list in each form that people read; the same question stands together, whatever suites it fails in."""
+    shown = two_suites()
+    told = text(shown, "text")
+    assert told.count("Failing items") == 1 and "Failing items of all suites, worst first (2 of 2)" in told
+    assert re.findall(r"^  Q2  (\w+)  wrong answer", told, re.MULTILINE) == ["answers", "stability"]
+    table = text(shown, "markdown").partition("Failing items: 3 items")[2]
+    assert [line.split(" | ")[:2] for line in table.splitlines() if line.startswith("| `")] == [
+        ["| `Q2`", "answers"],
+        ["| `Q2`", "stability"],
+        ["| `A70`", "latency"],
+    ]
+    assert text(shown, "markdown").count("Failing items") == 1
+    (items,) = ElementTree.fromstring(report.render(shown, "junit")).findall("testsuite[@name='items']")
+    assert [(one.get("classname"), one.get("name")) for one in items] == [
+        ("answers.items", "Q2"),
+        ("stability.items", "Q2"),
+        ("latency.items", "A70"),
+    ]
+    alone = text(Board([small()]), "text")
+    assert "Failing items, worst first (1 of 1)" in alone and "Q2  answers" not in alone
+
+
+def test_the_junit_of_a_board_is_bounded_in_all() -> None:
+    one = evaluate([gold(f"Q{n}") for n in range(300)], [trace(f"Q{n}", "No.") for n in range(300)])
+    two = evaluate([gold(f"Q{n}") for n in range(300)], [trace(f"Q{n}", "No.") for n in range(300)])
+    two.suite = "stability"
+    (items,) = ElementTree.fromstring(report.render(Board([one, two]), "junit")).findall("testsuite[@name='items']")
+    assert len(items) == 501 and items[-1].get("name") == "100 more failing items"

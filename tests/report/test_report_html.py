@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from conftest import gold, refusal, trace, unanswerable
@@ -277,6 +278,35 @@ def test_rows_are_named_and_linked_by_their_question_whatever_comes_first() -> N
     assert items_of.item_rows(found, "").columns[:3] == ["qid", "arm", "reason"]
 
 
+def test_each_failing_gate_has_the_picture_that_explains_it_before_the_questions() -> None:
+    items = [gold(f"Q{n}") for n in range(8)] + [unanswerable(f"U{n}") for n in range(4)]
+    wrong = [trace(f"Q{n}", "No.", confidence=n / 8) for n in range(8)]
+    both = evaluate(items, [*wrong, *(trace(f"U{n}", "It is so.", confidence=0.9) for n in range(4))])
+    one = evaluate(items, [*wrong, *(refusal(f"U{n}") for n in range(4))])
+
+    def shown(found: Decision) -> list[str]:
+        before = page(found).partition('id="offenders"')[0]
+        return [title for title in ("Answered or refused", "Risk against coverage") if f"<h2>{title}</h2>" in before]
+
+    assert shown(both) == ["Answered or refused", "Risk against coverage"]
+    assert shown(one) == ["Risk against coverage"]
+    assert shown(shipping()) == []
+
+
+def test_a_gate_for_information_that_repeats_another_is_left_out() -> None:
+    first, second = small(), small()
+    second.suite = "latency"
+    chosen = {"precision": "info", "chr": "info"}
+    second.outcomes = [
+        msgspec.structs.replace(
+            one, gate=msgspec.structs.replace(one.gate, severity=chosen.get(one.gate.metric, one.gate.severity))
+        )
+        for one in second.outcomes
+    ]
+    assert "Gates of latency for information" in page(Board([second]))
+    assert "Gates of latency for information" not in page(Board([first, second]))
+
+
 def test_an_empty_board_is_still_a_page() -> None:
     assert "NO VERDICT" in page(Board([]))
 
@@ -287,7 +317,7 @@ def test_items_fail_first_and_have_links_of_their_own() -> None:
     assert len(ids) == len(set(ids)) and {"item-Q1", "item-Q2", "item-Q3"} <= set(ids)
     data = json.loads(re.search(r'id="data">(.*?)</script>', page(small()), re.DOTALL)[1])  # type: ignore[index]
     suite = data["suites"][""]
-    assert [card[1] for card in suite["cards"]] == ["Q2"]  # a failing question is listed once
+    assert data["cards"] == []  # a failing question is listed once, in the page
     assert [row[0] for row in suite["rows"]] == ["Q1", "Q3"] and suite["failing"] == 0
 
 
@@ -496,7 +526,8 @@ def test_four_hundred_failing_items_with_long_evidence_stay_below_the_limit_and_
     text = page(wordy(400))
     assert len(text.encode()) < 1_500_000
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
-    assert len(data["suites"][""]["cards"]) == 400
+    static = [at for tag, at in Reader(text).elements if (at.get("class") or "") == "row card"]
+    assert len(static) + len(data["cards"]) == 400 and len(static) == items_of.STATIC_CARDS
 
 
 # In a browser
@@ -568,23 +599,24 @@ def test_items_can_be_filtered_sorted_and_paged(opened: Callable[..., Opened]) -
     from playwright.sync_api import expect
 
     found = opened(many(120))
-    where, rows = found.page.locator(".of-rows .where"), found.page.locator(".items tbody tr")
+    where, rows = found.page.locator(".items .where"), found.page.locator(".items tbody tr")
     expect(rows.first).to_be_hidden()
     found.page.get_by_text("Everything else").click()
     expect(where).to_have_text("1 to 25 of 110")
-    found.page.locator(".of-rows").get_by_role("button", name="Next").click()
+    found.page.locator(".items").get_by_role("button", name="Next").click()
     expect(where).to_have_text("26 to 50 of 110")
     found.page.get_by_role("button", name="qid").click()
     expect(rows.first).to_contain_text("Q00000")
     found.page.get_by_role("button", name="qid").click()
     expect(rows.first).to_contain_text("Q00119")
     expect(found.page.locator("th[aria-sort=descending]")).to_have_text("qid")
-    found.page.get_by_label("Filter").fill("q00009")
+    found.page.locator(".items").get_by_label("Filter").fill("q00009")
     expect(where).to_have_text("none")
-    expect(found.page.locator(".card")).to_have_count(1)
-    found.page.get_by_label("Filter").fill("q00010")
+    found.page.locator(".items").get_by_label("Filter").fill("q00010")
     expect(where).to_have_text("1 to 1 of 1")
-    expect(found.page.locator(".card")).to_have_count(0)
+    expect(found.page.locator(".card")).to_have_count(10)
+    found.page.locator(".explore").get_by_label("Filter").fill("q00009")
+    expect(found.page.locator(".card")).to_have_count(1)
     assert found.complaints == []
 
 
@@ -608,11 +640,11 @@ def test_blanks_of_a_column_come_last_whichever_way_it_is_sorted(opened: Callabl
 def test_a_page_beyond_the_last_is_the_last(opened: Callable[..., Opened], rows: int, last: str) -> None:
     from playwright.sync_api import expect
 
-    found = opened(many(rows), "#view-?page=99&cards=99")
-    expect(found.page.locator(".of-rows .where")).to_have_text(last)
+    found = opened(many(rows), "#view-items?page=99")
+    expect(found.page.locator(".items .where")).to_have_text(last)
     start, _, end, *_ = last.split()
     expect(found.page.locator(".items tbody tr")).to_have_count(int(end) - int(start) + 1)
-    expect(found.page.locator(".of-rows .next")).to_be_disabled()
+    expect(found.page.locator(".items .next")).to_be_disabled()
     assert found.complaints == []
 
 
@@ -631,54 +663,55 @@ def test_every_failing_item_can_be_reached_and_filtered_by_reason_slice_and_gate
     from playwright.sync_api import expect
 
     found = opened(mixed())
-    where, cards_shown = found.page.locator(".of-cards .where").first, found.page.locator(".card")
+    where, cards_shown = found.page.locator(".explore .where").first, found.page.locator(".card")
     expect(where).to_have_text("1 to 25 of 32")
-    found.page.locator(".of-cards").first.get_by_role("button", name="Next").click()
+    found.page.locator(".explore .pages").first.get_by_role("button", name="Next").click()
     expect(where).to_have_text("26 to 32 of 32")
     expect(cards_shown.first).to_contain_text("What is 1?")
-    found.page.get_by_label("Reason").select_option("containment")
+    found.page.locator(".explore select.reason").select_option("containment")
     expect(where).to_have_text("1 to 8 of 8")
-    found.page.locator("select.slice").select_option("type=b")
+    found.page.locator(".explore select.slice").select_option("type=b")
     expect(where).to_have_text("none")
-    found.page.get_by_label("Reason").select_option("gate:under_refusal")
+    found.page.locator(".explore select.reason").select_option("gate:under_refusal")
     expect(where).to_have_text("1 to 12 of 12")
-    assert found.page.evaluate("location.hash") == "#view-?reason=gate%3Aunder_refusal&slice=type%3Db"
+    assert found.page.evaluate("location.hash") == "#view-offenders?reason=gate%3Aunder_refusal&slice=type%3Db"
     assert found.complaints == []
 
 
 def test_the_address_keeps_what_was_chosen(opened: Callable[..., Opened]) -> None:
     from playwright.sync_api import expect
 
-    found = opened(mixed(40), "#view-?reason=leak&slice=type%3Da&q=knows&cards=2")
-    expect(found.page.get_by_label("Reason")).to_have_value("leak")
-    expect(found.page.locator(".of-cards .where").first).to_have_text("26 to 28 of 28")
-    found.page.evaluate("location.hash = 'view-?q=fine&sort=-0&columns=all'")
+    found = opened(mixed(40), "#view-offenders?reason=leak&slice=type%3Da&q=knows&page=2")
+    expect(found.page.locator(".explore select.reason")).to_have_value("leak")
+    expect(found.page.locator(".explore .where").first).to_have_text("26 to 28 of 28")
+    found.page.evaluate("location.hash = 'view-items?q=fine&sort=-0&columns=all'")
     expect(found.page.locator(".items tbody tr").first).to_contain_text("P2")
     expect(found.page.get_by_role("columnheader", name="recall_rank")).to_be_visible()
-    found.page.evaluate("location.hash = 'view-?reason=nothing&sort=99&page=-4&cards=x'")
-    expect(found.page.locator(".of-rows .where")).to_have_text("1 to 3 of 3")
+    found.page.evaluate("location.hash = 'view-items?reason=nothing&sort=99&page=-4'")
+    expect(found.page.locator(".items .where")).to_have_text("1 to 3 of 3")
     found.page.get_by_role("link", name="Show failing questions").first.click()
-    expect(found.page.get_by_label("Reason")).to_have_value("gate:under_refusal")
+    expect(found.page.locator(".explore select.reason")).to_have_value("gate:under_refusal")
     assert found.complaints == []
 
 
 def test_the_script_draws_cards_and_tables_as_the_page_does(opened: Callable[..., Opened]) -> None:
     evidence = [{"id": "d1", "text": TABLE}, {"id": "d2", "text": "x " * 400}]
-    items = [gold(f"Q{n}", ["forty-two days"], question="How <long>?") for n in range(3)]
-    traces = [trace(f"Q{n}", "No\u202e <i>idea</i>.", ["d1"], ["d1", "d2"], evidence=evidence) for n in range(3)]
-    shown = evaluate(items, traces)
-    drawn, still = opened(shown), opened(shown, java_script_enabled=False)
-    for one in (drawn, still):
-        for summary in one.page.locator(".card > summary").all():
-            summary.click()
-    texts = [one.page.locator(".cards").inner_text() for one in (drawn, still)]
-    assert texts[0] == texts[1] and "How <long>?" in texts[0] and "<i>idea</i>" in texts[0]
-    kinds = [
-        [(tag, attributes.get("class") or None, attributes.get("id")) for tag, attributes in Reader(inner).elements]
-        for inner in (one.page.locator(".cards").inner_html() for one in (drawn, still))
-    ]
-    assert kinds[0] == kinds[1] and ("table", "grid", None) in kinds[0]
-    assert drawn.complaints == []
+    items = [gold(f"Q{n:02}", ["forty-two days"], question="How <long>?") for n in range(26)]
+    traces = [trace(f"Q{n:02}", "No\u202e <i>idea</i>.", ["d1"], ["d1", "d2"], evidence=evidence) for n in range(26)]
+    second = evaluate(items, traces)
+    second.suite = "second"
+    for shown, last in ((evaluate(items, traces), "Q25"), (Board([evaluate(items, traces), second]), "second-Q12")):
+        found = opened(shown)
+        texts, kinds = [], []
+        for name in ("Q00" if last == "Q25" else "second-Q00", last):
+            card = found.page.locator(f"#item-{name}")
+            found.page.evaluate(f"location.hash = 'item-{name}'")  # the last is on the second page, which is drawn
+            card.locator("blockquote").first.wait_for()
+            texts.append(card.inner_text().replace(name[-3:], "Q"))
+            kinds.append([(tag, at.get("class") or None) for tag, at in Reader(card.inner_html()).elements])
+        assert texts[0] == texts[1] and "How <long>?" in texts[0] and "<i>idea</i>" in texts[0]
+        assert kinds[0] == kinds[1] and ("table", "grid") in kinds[0]
+        assert found.complaints == []
 
 
 def test_a_link_leads_to_an_item_on_any_page(opened: Callable[..., Opened]) -> None:
@@ -735,7 +768,7 @@ def test_it_can_be_used_by_keyboard(opened: Callable[..., Opened]) -> None:
     assert found.page.evaluate("document.activeElement.closest('.card').id") == first
     found.page.keyboard.press("/")
     found.page.keyboard.type("Q00108 j/k")
-    assert found.page.get_by_label("Filter").input_value() == "Q00108 j/k"
+    assert found.page.locator(".explore").get_by_label("Filter").input_value() == "Q00108 j/k"
 
 
 def test_j_and_k_go_over_the_end_of_a_page_and_through_the_table(opened: Callable[..., Opened]) -> None:
@@ -759,8 +792,9 @@ def test_twenty_thousand_items_are_usable(opened: Callable[..., Opened]) -> None
     assert len(report.render(shown, "html")) < 3_000_000
     found = opened(shown, "#item-Q19999")
     expect(found.page.locator("tr.here")).to_contain_text("Q19999")
-    found.page.get_by_label("Filter").fill("q0123")
-    expect(found.page.locator(".of-rows .where")).to_have_text("1 to 9 of 9")
+    found.page.locator(".items").get_by_label("Filter").fill("q0123")
+    expect(found.page.locator(".items .where")).to_have_text("1 to 9 of 9")
+    found.page.locator(".explore").get_by_label("Filter").fill("q0123")
     expect(found.page.locator(".card")).to_have_count(1)
     found.page.evaluate("location.hash = 'item-Q19989'")  # the last failing one, on the last page of cards
     expect(found.page.locator("details#item-Q19989[open]")).to_be_in_viewport()
@@ -804,3 +838,37 @@ def test_a_broken_board_is_short(opened: Callable[..., Opened]) -> None:
         rows = found.page.locator(".card > summary")
         heights = {round(row.bounding_box()["height"]) for row in rows.all()[:10]}  # type: ignore[index]
         assert max(heights) <= (44 if width == 1280 else 70)
+
+
+def test_a_board_has_one_list_of_failing_questions_that_names_the_suite_of_each(opened: Callable[..., Opened]) -> None:
+    from playwright.sync_api import expect
+
+    first, second, third = mixed(), small(), shipping()
+    second.suite, third.suite = "stability", "latency"
+    found = opened(Board([third, first, second]))
+    assert found.page.locator("#offenders").count() == 1 and found.page.locator(".explore").count() == 1
+    rows = found.page.locator(".card > summary")
+    named = [row.locator("strong, .of").all_inner_texts() for row in rows.all()]
+    assert named[:3] == [["Q2", "stability"], ["U00", "answers"], ["U01", "answers"]]  # the worst of each comes first
+    expect(found.page.locator(".explore .where").first).to_have_text(
+        "1 to 25 of 34"
+    )  # also the one that latency lets pass
+    found.page.locator(".explore select.of-suite").select_option("stability")
+    expect(rows).to_have_count(1)
+    found.page.locator("a.show[href*=answers]").first.click()
+    expect(found.page.locator(".explore select.of-suite")).to_have_value("answers")
+    expect(found.page.locator(".explore .where").first).to_have_text("1 to 24 of 24")
+    assert found.complaints == []
+
+
+def test_what_fails_in_several_suites_stands_together(opened: Callable[..., Opened]) -> None:
+    one, two = mixed(3), mixed(3)
+    two.suite = "stability"
+    two.cards = list(reversed(two.cards))
+    names = [
+        row.locator("strong, .of").all_inner_texts()
+        for row in opened(Board([one, two])).page.locator("summary:has(.of)").all()
+    ]
+    questions = [name for name, _ in names]
+    assert len(names) == 22 and questions[::2] == questions[1::2]
+    assert [suite for _, suite in names] == ["answers", "stability"] * 11

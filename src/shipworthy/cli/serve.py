@@ -35,12 +35,14 @@ def command(context: click.Context, /, quiet: bool, config: str | None, url: str
     if context.invoked_subcommand:
         return 0
     from ..config import find_config, load_config
+    from ..jobs.evaluate import run_suite
     from ..pages.serve import serve
 
     settings = load_config(config) if config or find_config() else None
     serve(
         open_history(url).url,
         config=settings,
+        judge=run_suite,
         said=lambda where: say(f"{where} shows the history; Ctrl-C ends it", err=True),
         log=(lambda line: None) if quiet else (lambda line: say(line, err=True)),
         **given,

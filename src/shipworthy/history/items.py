@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -12,8 +13,8 @@ import msgspec
 
 from ..reading.reports import reason_of, row_name
 from ..suites import passing_rule
-from ..text import visible
-from .records import LONGEST_NAME, SUBSET, RunRef, git_log, gold_of, shown_name
+from ..text import plural, visible
+from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RecordedRun, RunRef, git_log, gold_of, shown_name
 from .store import HistoryStore
 
 ANSWERS = 10  # different answers that are shown with their text, the newest
@@ -178,7 +179,9 @@ class ItemHistory(msgspec.Struct):
                 f"{state} in all {span} that are recorded" if runs > 1 else f"{state} in the only run that is recorded"
             )
         last = "failed" if self.passes else "passed"
-        return f"{state} since {since.where}, {since.run.recorded_at[:10]}, {span}; last {last} in {before.where}"
+        known = (since.run.commit[:SHORT_COMMIT], days_between(since.run, self.runs[-1].run), span)
+        where = f"run {since.run.seq} ({', '.join(filter(None, known))})"
+        return f"{state} since {where}; last {last} in {before.where}"
 
     @property
     def git_log(self) -> str:
@@ -258,6 +261,15 @@ def _run_json(one: ItemRun) -> dict[str, Any]:
         "reason": one.reason,
         "answer": one.answer,
     }
+
+
+def days_between(first: RunRef | RecordedRun, last: RunRef | RecordedRun) -> str:
+    """For how long: `3 days`, as far as the times of the runs can be read."""
+    try:
+        span = datetime.fromisoformat(last.recorded_at) - datetime.fromisoformat(first.recorded_at)
+    except (ValueError, TypeError):
+        return ""
+    return plural(span.days, "day") if span.days > 0 else ""
 
 
 def spans(numbers: Sequence[int]) -> str:

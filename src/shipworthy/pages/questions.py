@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from ..history import RecordedRun
 from ..history.flaky import FAILURES, failures
-from ..history.items import side_by_side
+from ..history.items import days_between, side_by_side
 from ..history.records import SHORT_COMMIT, git_log
 from . import pictures
 from .addresses import part
@@ -240,7 +239,7 @@ def item(branch: Branch, suite: str, qid: str) -> Page | None:
         before=before,
         before_pruned=0 if last.since < 0 or before else abs(last.since),
         streak=branch.count_since(suite, abs(last.since)),
-        days=_days(since, last.run),
+        days=days_between(since, last.run) if since else "",
         reason=_reason(suite, last),
         failures=failures(recent),
         strip_length=len(recent),
@@ -264,15 +263,6 @@ def _ended(step: Step) -> str:
 
 def _reason(suite: str, step: Step) -> str:
     return brief(reason_words(suite, step.reason), 100) if step.reason else ""
-
-
-def _days(since: RecordedRun | None, last: RecordedRun) -> str:
-    """For how long: `3 days`, as far as the times of the runs can be read."""
-    try:
-        span = datetime.fromisoformat(last.recorded_at) - datetime.fromisoformat(since.recorded_at if since else "")
-    except (ValueError, TypeError):
-        return ""
-    return "" if span.days < 1 else "1 day" if span.days == 1 else f"{span.days} days"
 
 
 def _step_before(branch: Branch, suite: str, qid: str, last: Step, seen: Mapping[int, Step]) -> RecordedRun | None:

@@ -14,6 +14,7 @@ import msgspec
 from .._version import __version__
 from ..glossary import find_term, metric_title
 from ..history import SHORT, RecordedRun
+from ..report.html import source as report_source
 from ..report.views import legible
 from ..suites import SUITES, load_suite
 from ..text import visible
@@ -29,7 +30,7 @@ LARGEST = 300_000  # bytes of a page
 ROOM = 200_000  # bytes of rows on a page
 TEXTS = 130_000  # bytes of texts on a page
 TEXT = 2000  # characters of an answer or a question
-ASSETS = ("style.css", "script.js")
+ASSETS = ("style.css", "script.js", "report.css", "report.js")  # the last two of the report of a run
 MOODS = {"SHIP": "good", "NO-SHIP": "bad", "NO VERDICT": "odd", "MEASURED": "dim"}
 
 
@@ -133,8 +134,13 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 @cache
 def asset(name: str) -> bytes:
-    """The style and the script of all pages."""
-    return files(__package__).joinpath(name).read_bytes()
+    """The style and the script of all pages; a report has those that its file has, and a frame as all pages have."""
+    own = b"" if name == "report.js" else files(__package__).joinpath(name).read_bytes()
+    if not name.startswith("report."):
+        return own
+    return (
+        report_source(name.replace("report.css", "style.css").replace("report.js", "script.js")).encode() + b"\n" + own
+    )
 
 
 def mood(decision: str) -> str:

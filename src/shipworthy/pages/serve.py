@@ -36,7 +36,7 @@ from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..net.listening import HostCheck, address, is_loopback, listen
 from ..text import visible
 from .data import bring_up_to_date, reading
-from .live import Live
+from .live import Judge, Live
 from .render import ASSETS, asset
 from .routes import find
 from .uploads import LARGEST, Rejection, Uploads
@@ -186,14 +186,18 @@ def create_app(
     token: str | None = None,
     names: Iterable[str] = (),
     config: Config | None = None,
+    judge: Judge | None = None,
     redact: bool = False,
     per_minute: int = PER_MINUTE,
     largest: int = LARGEST,
     timeout: float = 10.0,
     log: Callable[[str], object] = lambda line: None,
 ) -> Starlette:
-    """The application. With a `token` every page needs it; `names` are host names of a proxy before it."""
-    shelf, figures, live = Shelf(url, timeout, redact), Figures(), Live(config)
+    """The application. With a `token` every page needs it; `names` are host names of a proxy before it.
+
+    `judge` is what judges the answers of a check that is under way: `run_suite`.
+    """
+    shelf, figures, live = Shelf(url, timeout, redact), Figures(), Live(config, judge, redact)
     uploads = Uploads(url, per_minute=per_minute, largest=largest)
 
     async def show(request: Request) -> Response:

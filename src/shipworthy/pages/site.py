@@ -172,7 +172,9 @@ def _own_digest() -> str:
     """What pages look like: changes with style and templates, so that a new version writes all of them anew."""
     from importlib.resources import files
 
-    found = hashlib.sha256()
+    from ..report.html import source
+
+    found = hashlib.sha256(source("content.html.j2").encode())
     for part in sorted(files(__package__).joinpath("templates").iterdir(), key=lambda one: one.name):
         found.update(part.read_bytes())
     return found.hexdigest()[:12]

@@ -10,7 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ..history import SHORT, RecordedRun
 from ..history.items import side_by_side
-from ..history.records import SHORT_COMMIT, git_log
+from ..history.records import SHORT_COMMIT, git_log, shown_name
+from ..report.html import Room, content
+from ..report.stored import decision_of
 from ..text import visible
 from . import pictures
 from .addresses import part
@@ -29,6 +31,7 @@ from .data import (
 )
 from .render import (
     GATE_MOODS,
+    LARGEST,
     TEXT,
     TEXTS,
     At,
@@ -39,15 +42,18 @@ from .render import (
     mood,
     numbered,
     page,
+    rendered,
     run_json,
     run_name,
     web_address,
     weight,
+    when,
 )
 
 CHECKS = 50  # on a page of runs
 LISTED = 100  # failing questions of the overview
 BRANCHES = 200  # on the first page
+CARDS = 40_000  # bytes of failing questions that the report of a run shows in detail
 _STATES = {"PASS-BUT-UNPROVEN": "PASS (not certain)", "FAIL-BUT-CLOSE": "FAIL (within noise)", "NOT-APPLICABLE": "n/a"}
 
 
@@ -275,76 +281,68 @@ def runs(branch: Branch, number: int = 1) -> Page | None:
 
 
 def run(branch: Branch, found: RecordedRun) -> Page:
-    """One run: its verdict, what is new, its gates, and the questions that fail."""
+    """The report of one run, with links to the questions, the gates and the runs beside it."""
     at = At(f"runs/{found.id[:SHORT]}/index.html", branch)
     report = branch.source.report(found)
     changes = branch.changes_of([found.seq])[found.seq]
-    cells = {qid: cell.since for qid, cell in branch.cells(found).items() if not cell.passed}
-    rows = branch.source.items_of(found)
-    ordered = sorted(changes.failing, key=lambda name: (-abs(cells[name]), name))
-    failing, room = [], TEXTS
-    for name in ordered:
-        row = rows.get(name, {})
-        one = {
-            "qid": name,
-            "reason": changes.failing[name],
-            "new": cells[name] == found.seq,
-            "since": _since(branch, cells[name], found),
-            "question": cut(row.get("question") or "", 400),
-            "answer": cut(row.get("claim") or "", 1200),
-        }
-        room -= 600 + weight(one.values())
-        if room < 0:
-            break
-        failing.append(one)
-    gates = [
-        {
-            "key": key_of(outcome),
-            "state": _STATES.get(str(outcome.get("state")), str(outcome.get("state", ""))),
-            "mood": GATE_MOODS.get(str(outcome.get("state")), "good"),
-            "says": cut(outcome.get("says") or outcome.get("gate") or "", 500),
-            "waived": cut(outcome.get("waived") or "", 300),
-            "severity": "" if outcome.get("severity", "block") == "block" else brief(outcome.get("severity"), 10),
-        }
-        for outcome in rows_of(report, "outcomes")[:100]
-    ]
-    gates.sort(key=lambda gate: ("bad", "odd", "good", "dim").index(gate["mood"]))
     before = branch.before(found)
     check = next((one for one in branch.checks if found in one.runs), Check((found,)))
     data = run_json(found) | {
         "digest": found.digest,
         "gold": found.gold,
         "reasons": texts_of(report, "reasons"),
-        "gates": gates,
+        "gates": [
+            {name: outcome.get(name) for name in ("gate", "state", "severity", "value", "n", "says", "waived")}
+            for outcome in rows_of(report, "outcomes")[:100]
+        ],
         "new": changes.new,
         "repaired": changes.repaired,
         "failing": changes.failing,
         "before": run_json(before) if before else None,
     }
-    return page(
-        "run",
-        at,
-        data,
+    notes = rendered(
+        "run_notes",
+        at=at,
         run=found,
         before=before,
-        links=_links(found),
-        reasons=[cut(one, 400) for one in texts_of(report, "reasons")],
+        new=changes.new,
+        repaired=changes.repaired,
         others=[one for one in check.runs if one != found],
-        diagnosis=[cut(one, 400) for one in texts_of(report, "diagnosis")],
-        failing=failing,
-        failing_count=len(ordered),
-        others_failing=ordered[len(failing) :],
         redact=branch.source.redact,
     )
+    known = {"build": _build(found), "since": {"failing": _since(branch, found)}}
+    decision = decision_of(report, known, redact=branch.source.redact)
+    room = Room(
+        rows=False,
+        texts=CARDS,
+        item=lambda name: at.item(found.suite, shown_name(name)),
+        gate=lambda key: at.gate(found.suite, key) if at.has_gate(found.suite, key) else "",
+        notes=notes,
+    )
+    for fitting in (room, room._replace(blocks=False, texts=CARDS // 2)):
+        shown = content(decision, fitting)
+        made = page("run", at, data, run=found, content=shown.html, script_data=shown.data)
+        if len(made.html) <= LARGEST:
+            break
+    return made
 
 
-def _since(branch: Branch, since: int, found: RecordedRun) -> str:
-    if since == found.seq:
-        return "new"
-    first = branch.run(abs(since))
-    if first is None:
-        return f"since run {abs(since)}"
-    return ("never passed, since " if since < 0 else "since ") + run_name(first)
+def _build(found: RecordedRun) -> dict[str, str]:
+    """What the report says of a build, as history knows it."""
+    known = {"commit": found.commit, "time": when(found.recorded_at), "label": brief(found.label, 60)}
+    addresses = {name: web_address(getattr(found, name)) for name in ("commit_url", "run_url", "pull_url")}
+    return known | {"gold_release": brief(found.gold_release, 60)} | addresses
+
+
+def _since(branch: Branch, found: RecordedRun) -> dict[str, dict[str, Any]]:
+    """Since when each question that fails in a run did so then."""
+    told = {}
+    for qid, cell in branch.cells(found).items():
+        if not cell.passed:
+            first = branch.run(abs(cell.since))
+            name = {"name": run_name(first), "commit": first.commit} if first else {}
+            told[qid] = {"new": cell.since == found.seq, "run": abs(cell.since), **name}
+    return told
 
 
 def compare(branch: Branch, a: RecordedRun, b: RecordedRun) -> Page:

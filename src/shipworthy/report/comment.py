@@ -12,18 +12,19 @@ from .markdown import (
     SIGNS,
     build_line,
     code,
+    first_cells,
     prose,
     question,
     question_lines,
-    since_cell,
     since_head,
+    suite_head,
     table,
     what_is_wrong,
 )
 
 LIMIT = 60_000  # characters; hosts refuse a comment of more than 65,536
 _NAMES = 30  # questions that are named of one kind
-_FAILING = 20
+_FAILING = 30  # of all suites
 
 
 def marker(name: str) -> str:
@@ -43,12 +44,10 @@ def render(board: Board, name: str) -> str:
 
 def _cut(head: Sequence[str], blocks: Sequence[str]) -> str:
     """As many whole lines as fit, and a word that there is more; the marker is always there."""
-    end = "\n\nThe rest did not fit: see the report.\n"
-    text = inert("\n\n".join([*head, *blocks]))[: LIMIT - len(end)]
+    end, closing = "\n\nThe rest did not fit: see the report.\n", "\n\n</details>"
+    text = inert("\n\n".join([*head, *blocks]))[: LIMIT - len(end) - len(closing)]
     text = text[: text.rfind("\n")]
-    if text.count("<details>") > text.count("</details>"):
-        text += "\n\n</details>"[: max(0, LIMIT - len(end) - len(text))]
-    return text + end
+    return text + (closing if text.count("<details>") > text.count("</details>") else "") + end
 
 
 def _blocks(board: Board) -> Iterator[str]:
@@ -62,8 +61,7 @@ def _blocks(board: Board) -> Iterator[str]:
         yield f"**{prose(', '.join(suites))}**: {verdict}\n\n{lines}"
     for name, why in board.failures.items():
         yield f"**{prose(name)}**: {views.failed(name)}. {prose(why, 400)}"
-    for decision in board.decisions:
-        yield _failing(decision)
+    yield _failing(board)
     if board.decisions:
         yield _gates(board.decisions)
     if board.notes:
@@ -75,24 +73,24 @@ def _stopped(decision: Decision) -> str:
     return "\n".join(f"- {prose(reason, 800)}" for reason in words.findings(decision))
 
 
-def _failing(decision: Decision) -> str:
-    """The worst answers, folded away."""
-    worst = views.cards(decision)[:_FAILING]
-    if not worst or decision.ships or decision.nothing_judged:
+def _failing(board: Board) -> str:
+    """The worst answers of the suites that do not ship, folded away."""
+    found = [(decision, card) for decision, card in views.failing_cards(board) if not decision.ships]
+    if not found:
         return ""
     rows = [
         (
-            code(str(one.get("qid", "")), 60),
-            *since_cell(one, decision),
+            *first_cells(one, decision, board),
             question(one),
             code(str(one.get("claim") or "")),
             what_is_wrong(one, decision),
         )
-        for one in worst
+        for decision, one in found[:_FAILING]
     ]
-    total = plural(max(views.failing_count(decision), len(worst)), "failing question")
-    body = table(("Item", *since_head(decision), "Question", "Answer", "What is wrong"), rows)
-    return f"<details>\n<summary>{total} of {prose(decision.suite)}</summary>\n\n{body}\n\n</details>"
+    head = ("Item", *suite_head(board), *since_head(board), "Question", "Answer", "What is wrong")
+    suites = ", ".join(dict.fromkeys(decision.suite for decision, _ in found))
+    named = f"{plural(views.failing_total(found), 'failing question')} of {prose(suites)}"
+    return f"<details>\n<summary>{named}</summary>\n\n{table(head, rows)}\n\n</details>"
 
 
 def _gates(decisions: Sequence[Decision]) -> str:

@@ -11,12 +11,12 @@ from ..text import inert, visible
 from . import views
 from .cases import ReportedCase, gate_cases, item_case
 
-MOST_ITEMS = 500  # of a suite: readers load the whole file
+MOST_ITEMS = 500  # of all suites: readers load the whole file
 
 
 def render(shown: views.Shown) -> bytes:
     """Well-formed XML 1.0 whatever the traces hold: `visible` spells out all that XML does not allow."""
-    suites = [suite for decision in views.decisions(shown) for suite in (_gates(decision), _items(decision))]
+    suites = [*map(_gates, views.decisions(shown)), *_items(shown)]
     if isinstance(shown, Board) and shown.failures:
         cases = [_case("suites", suite, "error", views.failed(suite), why) for suite, why in shown.failures.items()]
         suites.append(_suite("suites", cases))
@@ -33,16 +33,21 @@ def _gates(decision: Decision) -> tree.Element:
     return _suite(f"{decision.suite} gates", list(map(_as_case, gate_cases(decision))))
 
 
-def _items(decision: Decision) -> tree.Element:
+def _items(shown: views.Shown) -> list[tree.Element]:
     """Failing items; those of a decision that stops nothing are skipped, so that no reader of the XML does."""
-    told = views.cards_by_name(decision)
-    failing = views.failing_items(decision, MOST_ITEMS)
-    cases = [item_case(decision, item, told.get(views.name_of(item), {})) for item in failing]
-    if cases and (more := views.failing_count(decision) - len(cases)) > 0:
+    decisions = views.decisions(shown)
+    listed = [(decision, views.failing_items(decision, MOST_ITEMS)) for decision in decisions]
+    told = {decision.suite: views.cards_by_name(decision) for decision in decisions}
+    cases = [
+        item_case(decision, item, told[decision.suite].get(views.name_of(item), {}))
+        for decision, item in views.in_one_list(listed, name=views.name_of)[:MOST_ITEMS]
+    ]
+    if cases and (more := sum(map(views.failing_count, decisions)) - len(cases)) > 0:
         named = f"{more} more failing items"
         text = f"{named}, which the JSON and the TSV report have."
-        cases.append(ReportedCase(decision.suite, "items", named, cases[0].kind, named, text, "more"))
-    return _suite(f"{decision.suite} items", list(map(_as_case, cases)))
+        cases.append(ReportedCase(cases[0].suite, "items", named, cases[0].kind, named, text, "more"))
+    name = "items" if views.several(shown) else f"{decisions[0].suite} items" if decisions else ""
+    return [_suite(name, list(map(_as_case, cases)))] if name else []
 
 
 def _as_case(case: ReportedCase) -> tree.Element:

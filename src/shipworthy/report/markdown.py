@@ -12,7 +12,7 @@ from ..core.gates import Outcome
 from ..text import first_few, inert, plural, visible
 from . import views, words
 
-MOST_ITEMS = 50  # failing items shown of one suite
+MOST_ITEMS = 50  # failing items shown
 MOST_TEXT = 160  # characters of a claim in a table's cell
 SIGNS = {"SHIP": "✅", "NO-SHIP": "❌", "NO VERDICT": "⚠️", "MEASURED": "📏"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>~&$])")
@@ -74,6 +74,7 @@ def _board(board: Board) -> Iterator[str]:
     yield _list("Notes", board.notes, "##")
     for decision in sorted(board.decisions, key=lambda one: not one.exit_code):
         yield from _decision(decision, "##")
+    yield from _failing(board, "##")
 
 
 def build_line(shown: views.Shown) -> str:
@@ -103,7 +104,7 @@ def _decision(decision: Decision, level: str) -> Iterator[str]:
     yield question_lines(decision) if level == "#" else ""
     yield _gates(decision, below)
     yield _list("Where to look", decision.diagnosis, below)
-    yield from _offenders(decision, below)
+    yield from _failing(decision, below) if level == "#" else ()
     yield from _slices(decision, below)
     yield _list("Noticed while reading", views.problems(decision), below)
     yield _inputs(decision)
@@ -159,22 +160,23 @@ def _gate(outcome: Outcome) -> tuple[str, ...]:
     )
 
 
-def _offenders(decision: Decision, level: str) -> Iterator[str]:
-    cards = views.cards(decision)
-    if not cards or decision.nothing_judged:
+def _failing(shown: views.Shown, level: str) -> Iterator[str]:
+    """Failing items, those of all suites in one table."""
+    cards = views.failing_cards(shown)
+    if not cards:
         return
-    failing = max(views.failing_count(decision), len(cards))
-    shown = min(len(cards), MOST_ITEMS)
-    some = f"the worst {shown} of {plural(failing, 'item')}" if shown < failing else plural(failing, "item")
+    failing = views.failing_total(cards)
+    shown_cards = cards[:MOST_ITEMS]
+    most = len(shown_cards)
+    some = f"the worst {most} of {plural(failing, 'item')}" if most < failing else plural(failing, "item")
     yield f"{level} Failing items: {some}"
-    retrieves = any(card.get("retrieved_ids") for card in cards[:MOST_ITEMS])
-    head = ("Item", *since_head(decision), "Question", "What is wrong", "Answer", "Expected", "Cited")
+    retrieves = any(card.get("retrieved_ids") for _, card in shown_cards)
+    head = ("Item", *suite_head(shown), *since_head(shown), "Question", "What is wrong", "Answer", "Expected", "Cited")
     yield table(
         (*head, "Expected evidence", "Retrieved") if retrieves else (*head, "Expected evidence"),
         [
             (
-                code(str(card.get("qid", "")), 60),
-                *since_cell(card, decision),
+                *first_cells(card, decision, shown),
                 question(card),
                 what_is_wrong(card, decision),
                 _texts([card.get("claim")]),
@@ -183,9 +185,16 @@ def _offenders(decision: Decision, level: str) -> Iterator[str]:
                 _texts(card.get("gold_citations")),
                 *([_texts(card.get("retrieved_ids"), 8)] if retrieves else []),
             )
-            for card in cards[:MOST_ITEMS]
+            for decision, card in shown_cards
         ],
     )
+
+
+def first_cells(card: Row, decision: Decision, shown: views.Shown) -> list[str]:
+    """The item, its suite where there are several, and since when it fails where history knows."""
+    named = [code(str(card.get("qid", "")), 60), *([prose(decision.suite)] if suite_head(shown) else [])]
+    told = views.since(decision, str(card.get("qid", ""))).removeprefix("since ")
+    return [*named, prose(told) or "–"] if since_head(shown) else named
 
 
 def what_is_wrong(card: Row, decision: Decision) -> str:
@@ -194,14 +203,13 @@ def what_is_wrong(card: Row, decision: Decision) -> str:
     return prose(reason if reason.startswith(f"{told} (") else ": ".join(filter(None, (reason, told))), 300)
 
 
-def since_head(decision: Decision) -> tuple[str, ...]:
+def suite_head(shown: views.Shown) -> tuple[str, ...]:
+    return ("Suite",) if views.several(shown) else ()
+
+
+def since_head(shown: views.Shown) -> tuple[str, ...]:
     """The column that says since when a question fails, where history knows."""
-    return ("Since",) if decision.run.get("since") else ()
-
-
-def since_cell(card: Row, decision: Decision) -> list[str]:
-    told = views.since(decision, str(card.get("qid", "")))
-    return [prose(told.removeprefix("since ")) or "–"] if since_head(decision) else []
+    return ("Since",) if any(decision.run.get("since") for decision in views.decisions(shown)) else ()
 
 
 def question(card: Row) -> str:

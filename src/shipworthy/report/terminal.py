@@ -35,6 +35,7 @@ BAR = 24
 LONG_NAME = 56  # characters of a gate that others still line up with
 ALSO = 3  # lines of other metrics in plain words; more would hide the rest
 _STYLES = {"✓": "good", "✗": "bad", "?": "odd", "–": "dim"}
+ALL_SUITES = 10  # failing items of all suites together
 _CARD_LINES = 3  # of a question or an answer
 _COLOUR = rf"(\x1b\[(?:0|{'|'.join(STYLES.values())})m)"
 
@@ -122,6 +123,7 @@ def _suites(board: Board, layout: Layout) -> Iterator[str]:
             yield ""
             yield layout.paint("dim", "─" * layout.width)
             yield from _board(decision, layout, headline)
+    yield from _failing(board, [one for one in board.decisions if layout.verbose or not one.ships], layout)
     yield ""
     yield from _headline(board.verdict, views.scope(board), layout)
 
@@ -220,7 +222,7 @@ def _board(decision: Decision, layout: Layout, headline: str = "") -> Iterator[s
     yield from _other_metrics(decision, layout)
     for line in decision.sections.get("details", ()):  # tables that a suite lays out itself
         yield from _fitted(visible(line), width)
-    yield from _offenders(decision, paint, width)
+    yield from _failing(decision, [] if headline else [decision], layout)
     yield from _list("Where to look", decision.diagnosis, layout)
     yield from _list("Warnings", views.problems(decision), layout)
     if layout.verbose:
@@ -265,23 +267,30 @@ def _small_print(decision: Decision, layout: Layout) -> Iterator[str]:
         yield from (layout.paint("dim", part) for part in wrapped(line, "", layout.width))
 
 
-def _offenders(decision: Decision, paint: Paint, width: int) -> Iterator[str]:
-    if not decision.offenders or decision.nothing_judged:
+def _failing(shown: Decision | Board, decisions: list[Decision], layout: Layout) -> Iterator[str]:
+    """The worst items of these suites, as one list; on a board each says in which suite it fails."""
+    listed = [one for one in decisions if one.offenders and not one.nothing_judged]
+    if not listed:
         return
-    failing = views.failing_count(decision) or len(decision.offenders)
+    most = max(ALL_SUITES, *(len(decision.offenders) for decision in listed))
+    found = views.in_one_list(((one, one.offenders) for one in listed), name=lambda offender: str(offender["qid"]))
+    failing = views.failing_total(found)
+    named = " of all suites" if views.several(shown) else ""
     yield ""
-    yield paint("bold", f"Failing items, worst first ({len(decision.offenders)} of {failing})")
-    for offender in decision.offenders:
-        yield from _offender(offender, decision, paint, width)
+    yield layout.paint("bold", f"Failing items{named}, worst first ({min(most, len(found))} of {failing})")
+    for decision, offender in found[:most]:
+        yield from _offender(offender, decision, f"{decision.suite}  " if named else "", layout)
 
 
-def _offender(offender: Row, decision: Decision, paint: Paint, width: int) -> Iterator[str]:
+def _offender(offender: Row, decision: Decision, suite: str, layout: Layout) -> Iterator[str]:
+    paint, width = layout.paint, layout.width
     qid, told = visible(offender["qid"], 40), visible(offender["says"], 300)
     reason = words.reason(offender["reason"], decision)
     told = "" if reason.startswith(f"{told} (") else told
     since = views.since(decision, str(offender["qid"]))
-    head = f"  {paint('bold', qid)}  {paint('bad', reason)}" + (f"  {paint('odd', since)}" if since else "")
-    if len(qid) + len(reason) + len(told) + len(since) + 8 <= width:
+    head = f"  {paint('bold', qid)}  {suite}{paint('bad', reason)}"
+    head += f"  {paint('odd', since)}" if since else ""
+    if len(qid) + len(suite) + len(reason) + len(told) + len(since) + 8 <= width:
         yield f"{head}  {told}".rstrip()
     else:
         yield head

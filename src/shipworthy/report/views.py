@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from ..core import rows
 from ..core.board import Board
@@ -16,6 +17,7 @@ from ..reading.reports import row_name
 from ..text import first_few, plural, visible
 
 Shown: TypeAlias = Decision | Board
+T = TypeVar("T")
 
 MARKS = {
     "PASS": "✓",
@@ -30,6 +32,11 @@ _WORST_FIRST = ("FAIL", "FAIL-BUT-CLOSE", "NO-DATA", "PASS-BUT-UNPROVEN", "PASS"
 
 def decisions(shown: Shown) -> list[Decision]:
     return shown.decisions if isinstance(shown, Board) else [shown]
+
+
+def several(shown: Shown) -> bool:
+    """Whether there is more than one suite, so that what is said of a question says in which."""
+    return len(decisions(shown)) > 1
 
 
 def word(verdict: str) -> str:
@@ -117,7 +124,8 @@ def since(decision: Decision, name: str) -> str:
     if told is None:
         return ""
     commit = visible(str(told.get("commit", "")), 40)[:8]
-    return "new" if told.get("new") else f"since run {told.get('run')}" + (f" ({commit})" if commit else "")
+    name = told.get("name") or f"run {told.get('run')}"
+    return "new" if told.get("new") else f"since {name}" + (f" ({commit})" if commit else "")
 
 
 def _by_question(by_suite: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
@@ -133,9 +141,8 @@ def _told(found: Mapping[str, list[str]], verbs: tuple[str, str], shown: Shown) 
     if not found:
         return []
     suites = dict.fromkeys(suite for suites in found.values() for suite in suites)
-    several = len(decisions(shown)) > 1
     told = f"{plural(len(found), 'question')} {verbs[len(found) > 1]}"
-    return [Questions(told, list(found), list(suites) if several else [])]
+    return [Questions(told, list(found), list(suites) if several(shown) else [])]
 
 
 def _failing_names(decision: Decision) -> Iterable[str]:
@@ -316,6 +323,37 @@ def failing_count(decision: Decision) -> int:
 def cards(decision: Decision) -> Sequence[Row]:
     """Every failing item in detail, worst first; the few offenders where there is no more."""
     return decision.cards or decision.offenders
+
+
+def in_one_list(by_suite: Iterable[tuple[Decision, Iterable[T]]], name: Callable[[T], str]) -> list[tuple[Decision, T]]:
+    """What fails in any suite as one list, each with its suite.
+
+    Suites that stop the release come first; of each the worst before the second worst of any. What is of one question
+    stands together, because it often has one cause.
+    """
+    listed = [(decision, list(found)) for decision, found in by_suite]
+    pairs = [(decision, one) for decision, found in listed for one in found]
+    if len(listed) < 2:
+        return pairs
+    first: dict[str, tuple[bool, int]] = {}
+    for decision, found in listed:
+        for place, one in enumerate(found):
+            rank = (not decision.exit_code, place)
+            first[name(one)] = min(first.get(name(one), rank), rank)
+    return sorted(pairs, key=lambda pair: (first[name(pair[1])], name(pair[1])))
+
+
+def failing_cards(shown: Shown) -> list[tuple[Decision, Row]]:
+    """Every failing item of every suite in detail, as one list; of a suite that judged nothing there is none."""
+    judged = ((decision, cards(decision)) for decision in decisions(shown) if not decision.nothing_judged)
+    return in_one_list(judged, name=lambda card: _question(str(card.get("qid", ""))))
+
+
+def failing_total(found: Sequence[tuple[Decision, Row]]) -> int:
+    """How many items fail in the suites of a list, also where not each has a card."""
+    suites = {decision.suite: decision for decision, _ in found}
+    listed = Counter(decision.suite for decision, _ in found)
+    return sum(max(failing_count(decision), listed[name]) for name, decision in suites.items())
 
 
 def cards_by_name(decision: Decision) -> dict[str, Row]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from ..._version import __version__
-from ...core.board import Board
 from ...core.decision import Decision
 from ...core.gates import Outcome
 from ...core.metrics import Measure
@@ -19,10 +20,11 @@ from ...reading.reports import row_name
 from ...text import inert, visible
 from .. import svg, views, words
 from ..json import digest_of
-from .cards import Card, anchor, failing_cards
-from .items import FEWEST_CARDS, STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
-from .pictures import blocks, explains, trends
-from .rich import Grid, long, parts
+from .cards import BUDGET, Card, anchor, failing_cards
+from .items import NO_ROWS, STATIC, STATIC_CARDS, ItemRows, against, embedded, item_name, item_rows, reasons_of
+from .pictures import blocks, explaining, trends
+from .rich import Grid, long
+from .rich import parts as rich_parts
 from .tables import Block, Table, TableCell, figure, spoken
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class GateView(NamedTuple):
     interval: str
     waived: str
     svg: str
+    link: str = ""  # to the gate over time, where there is such a page
 
 
 class FindingView(NamedTuple):
@@ -89,48 +92,108 @@ class SuiteView(NamedTuple):
     facts: list[tuple[str, str]]
 
 
+class Room(NamedTuple):
+    """How much of a report a page shows, and what it links to."""
+
+    rows: bool = True  # the table of the questions that have no card, and the glossary
+    blocks: bool = True  # pictures and tables of what only this suite has
+    texts: int = 0  # bytes of cards in the page; 0: a number of them, and all others as data for its script
+    item: Callable[[str], str] = lambda name: ""  # the address of a question over time
+    gate: Callable[[str], str] = lambda key: ""  # that of a gate
+    notes: str = ""  # HTML below the verdict
+
+
+WHOLE = Room()
+
+
+class Content(NamedTuple):
+    """A report without the page around it."""
+
+    html: str
+    data: str  # for the script, as JSON
+    parts: Mapping[str, Any]  # what the page around it may name
+
+
 def render(shown: views.Shown) -> str:
     """A decision or a board as one self-contained page."""
-    alone = isinstance(shown, Decision)
-    decisions = sorted(views.decisions(shown), key=lambda decision: _ORDER.get(decision.verdict, 1))
-    suites = [_suite(decision, "" if alone else f"{decision.suite}-", len(decisions)) for decision in decisions]
     style, script = source("style.css"), source("script.js")
-    board = None if alone else shown
-    reasons = reasons_of(decisions)
-    return _template().render(
-        shown=shown,
-        board=board,
-        suites=suites,
+    made = content(shown)
+    return _template("page.html.j2").render(
+        made.parts,
+        content=made.html,
+        data=made.data,
         style=style,
         script=script,
-        static=STATIC,
-        static_cards=max(FEWEST_CARDS, STATIC_CARDS // max(sum(bool(one.exit_code) for one in decisions), 1)),
-        build=views.build(shown.run),
-        links=views.links(shown.run),
         version=__version__,
         policy=policy_of(style=style, script=script),
-        mood=views.style(shown.verdict),
-        word=views.word,
-        failed=views.failed,
-        scope=views.scope(board) if isinstance(board, Board) else "",
-        marks=_MARKS,
-        trends=trends(board) if isinstance(board, Board) else [],
         digest=digest_of(shown),
-        data=embedded(((suite.prefix, suite.decision, suite.rows, suite.cards) for suite in suites), reasons),
-        visible=visible,
-        reasons=reasons,
-        questions=[str(one) for one in views.questions(shown)],
-        figure=figure,
-        long=long,
-        parts=parts,
     )
 
 
-def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
-    shown = failing_cards(decision, prefix, share)
-    rows = item_rows(decision, prefix, shown)
-    drawn = blocks(decision)
-    first = [block for block in drawn if explains(block, decision)][:1] if decision.exit_code else []
+def content(shown: views.Shown, room: Room = WHOLE) -> Content:
+    """What a page says of a decision or a board; files and pages of a history have the same."""
+    board = None if isinstance(shown, Decision) else shown
+    decisions = sorted(views.decisions(shown), key=lambda decision: _ORDER.get(decision.verdict, 1))
+    deciding = {_measured(one) for decision in decisions for one in decision.outcomes if one.gate.severity != "info"}
+    suites = [_suite(one, f"{one.suite}-" if board else "", len(decisions), room, deciding) for one in decisions]
+    failing = views.in_one_list(((suite.decision, suite.cards) for suite in suites), name=lambda card: card.name)
+    cards = [card for _, card in failing]
+    static = _fitting(cards, room.texts) if room.texts else STATIC_CARDS
+    reasons = reasons_of(decisions)
+    parts = {
+        "shown": shown,
+        "board": board,
+        "suites": suites,
+        "cards": cards,
+        "trends": trends(board) if board else [],
+    }
+    html = _template("content.html.j2").render(
+        parts,
+        failing_count=sum(suite.failing for suite in suites if suite.cards),
+        static=STATIC,
+        static_cards=static,
+        size=STATIC_CARDS,
+        build=views.build(shown.run),
+        links=views.links(shown.run),
+        mood=views.style(shown.verdict),
+        word=views.word,
+        failed=views.failed,
+        scope=views.scope(board) if board else "",
+        marks=_MARKS,
+        visible=visible,
+        reasons=reasons,
+        several=views.several(shown),
+        questions=[str(one) for one in views.questions(shown)],
+        notes=room.notes,
+        others=cards[static:] if room.texts else [],
+        figure=figure,
+        long=long,
+        parts=rich_parts,
+    )
+    rest = [] if room.texts else cards[static:]
+    data = embedded(((suite.prefix, suite.decision, suite.rows) for suite in suites), rest, reasons)
+    return Content(html, data, parts)
+
+
+def _fitting(cards: Sequence[Card], room: int) -> int:
+    """How many of them fit."""
+    for place, card in enumerate(cards):
+        room -= 600 + len(escape(str(tuple(card))).encode("utf-8", "replace"))
+        if room < 0:
+            return place
+    return len(cards)
+
+
+def _measured(outcome: Outcome) -> tuple[str, object]:
+    return outcome.gate.key, outcome.measure.value
+
+
+def _suite(decision: Decision, prefix: str, share: int, room: Room, told: Collection[tuple[str, object]]) -> SuiteView:
+    """What the page shows of a decision; a gate for information that says what another one decides is left out."""
+    shown = failing_cards(decision, prefix, share, room.texts or BUDGET, room.item)
+    rows = item_rows(decision, prefix, shown) if room.rows else NO_ROWS
+    drawn = blocks(decision) if room.blocks else []
+    first = explaining(drawn, decision) if decision.exit_code else []
     ordered = views.worst_first(decision.outcomes)
     deciding = [one for one in ordered if one.gate.severity != "info"] or ordered
     return SuiteView(
@@ -140,13 +203,13 @@ def _suite(decision: Decision, prefix: str, share: int) -> SuiteView:
         views.gates_held(decision),
         words.in_short(decision),
         _findings(decision, prefix, bool(shown)),
-        [_gate(outcome, prefix) for outcome in deciding],
-        [_term(measure, prefix) for measure in decision.measures.values() if measure.words.definition],
+        [_gate(outcome, prefix, room) for outcome in deciding],
+        [_term(one, prefix) for one in decision.measures.values() if one.words.definition] if room.rows else [],
         shown,
         max(views.failing_count(decision), len(shown)),
         first,
         [block for block in drawn if block not in first],
-        [_gate(outcome, prefix) for outcome in ordered if outcome not in deciding],
+        [_gate(one, prefix, room) for one in ordered if one not in deciding and _measured(one) not in told],
         _measures(decision),
         rows,
         [visible(line, 2000) for line in views.problems(decision)],
@@ -163,9 +226,10 @@ def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingV
     found = []
     for outcome in stopping:
         metric = outcome.gate.metric
-        chosen = {"reason": f"gate:{metric}"} if metric in counted else {}
+        chosen = {"suite": visible(decision.suite, 60)} if prefix else {}
+        chosen |= {"reason": f"gate:{metric}"} if metric in counted else {}
         chosen |= {"slice": outcome.gate.slice} if outcome.gate.slice else {}
-        link = f"#view-{prefix}" + (f"?{urlencode(chosen)}" if chosen else "") if has_cards else ""
+        link = "#view-offenders" + (f"?{urlencode(chosen)}" if chosen else "") if has_cards else ""
         near = [(visible(name, 60), links[name]) for name in words.near(decision, outcome) if name in links]
         found.append(FindingView(visible(words.finding(outcome), 2000), link, near))
     first, others = (
@@ -175,20 +239,20 @@ def _findings(decision: Decision, prefix: str, has_cards: bool) -> list[FindingV
     return [*first, *found, *others]
 
 
-def _term(measure: Measure, prefix: str) -> MetricName:
+def _term(measure: Measure, prefix: str, has_glossary: bool = True) -> MetricName:
     slug = re.sub(r"[^\w-]", "_", measure.name, flags=re.ASCII)
-    anchor_name = f"term-{prefix}{slug}" if measure.words.definition else ""
+    anchor_name = f"term-{prefix}{slug}" if measure.words.definition and has_glossary else ""
     return MetricName(anchor_name, visible(measure.name, 120), words.definition(measure), words.described(measure))
 
 
-def _gate(outcome: Outcome, prefix: str) -> GateView:
+def _gate(outcome: Outcome, prefix: str, room: Room) -> GateView:
     mark = "w" if outcome.waived else views.MARKS[outcome.state]
     severity = "" if outcome.gate.severity == "block" else outcome.gate.severity
     return GateView(
         mark,
         views.mood(outcome),
         *_state(outcome),
-        _term(outcome.measure, prefix),
+        _term(outcome.measure, prefix, room.rows),
         words.gate_text(outcome),
         severity,
         views.value(outcome),
@@ -196,6 +260,7 @@ def _gate(outcome: Outcome, prefix: str) -> GateView:
         views.interval(outcome.measure),
         visible(outcome.waived, 500),
         svg.gate_bar(outcome),
+        room.gate(outcome.gate.key),
     )
 
 
@@ -275,5 +340,5 @@ def environment() -> Environment:
 
 
 @cache
-def _template() -> Template:
-    return environment().from_string(source("page.html.j2"))
+def _template(name: str) -> Template:
+    return environment().from_string(source(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...core.decision import Decision
@@ -72,6 +72,8 @@ class Card(NamedTuple):
     also: str  # a second reason, by which it can be found too
     since: str = ""  # new, or since which run it fails
     answers: list[tuple[str, Text]] = []  # answers that differ, each with the runs that gave it
+    suite: str = ""
+    link: str = ""  # to the question over time, where there is such a page
 
 
 def anchor(name: str, prefix: str = "") -> str:
@@ -80,10 +82,16 @@ def anchor(name: str, prefix: str = "") -> str:
     return f"item-{prefix}{slug}"
 
 
-def failing_cards(decision: Decision, prefix: str, share: int = 1) -> list[Card]:
+def failing_cards(
+    decision: Decision,
+    prefix: str,
+    share: int = 1,
+    budget: int = BUDGET,
+    link_to: Callable[[str], str] = lambda name: "",
+) -> list[Card]:
     """Every failing item, worst first; `share` is how many suites the page has, which share its budget."""
     given = views.cards(decision)
-    limit = _limit(given, share)
+    limit = _limit(given, share, budget)
     names = {str(offender.get("qid", "")) for offender in given} if decision.slices else set()
     named = ((str(row.get("qid")), row) for row in decision.items) if names else ()
     slices = {name: slices_of(row) for name, row in named if name in names}
@@ -94,16 +102,20 @@ def failing_cards(decision: Decision, prefix: str, share: int = 1) -> list[Card]
         name = str(offender.get("qid", ""))
         link = anchor(f"{arm}:{name}" if arm else name, prefix)
         card = _card(offender, limit, refusal)._replace(
-            anchor=link, slices=slices.get(name, []), since=views.since(decision, name)
+            anchor=link,
+            slices=slices.get(name, []),
+            since=views.since(decision, name),
+            suite=visible(decision.suite, 60),
+            link=link_to(name),
         )
         found.append(card._replace(anchor="") if card.anchor in seen else card)  # an id stands once in a page
         seen.add(card.anchor)
     return found
 
 
-def _limit(given: Sequence[Row], share: int) -> int:
+def _limit(given: Sequence[Row], share: int, budget: int) -> int:
     """As many characters of each text as the page has room for."""
-    room = (BUDGET + BUDGET_MORE * max(len(given) - BUDGET_ITEMS, 0)) // max(share, 1)
+    room = (budget + BUDGET_MORE * max(len(given) - BUDGET_ITEMS, 0)) // max(share, 1)
     texts = {str(block.get("text", "")) for one in given for block in one.get("evidence") or ()}
     sizes = [len(text) for text in texts]
     sizes += [len(str(one.get(name) or "")) for one in given for name in ("claim", "question")]

@@ -18,7 +18,7 @@ from .cards import Card, anchor, slices_of
 from .tables import figure
 
 STATIC = 100  # rows that are in the page without its script
-STATIC_CARDS, FEWEST_CARDS = 25, 10  # rows of failing items at a time, all suites that fail together; of each at least
+STATIC_CARDS = 25  # rows of failing items at a time, those of all suites together
 MOST = 20_000  # items that a page has; a browser takes no more
 _CELL, _CROWDED_CELL, _CROWDED = 240, 120, 2000  # characters of a cell; of one where there are so many rows
 _FIRST = ("qid", "arm", "reason", "also", "failed", "state", "question", "claim")
@@ -37,6 +37,9 @@ class ItemRows(NamedTuple):
     reason: int  # the column of the reason, -1 where there is none
     also: int  # that of what else is wrong
     left_out: str = ""  # what the page has no room for
+
+
+NO_ROWS = ItemRows([], [], [], 0, 0, [], -1, -1)
 
 
 def item_rows(decision: Decision, prefix: str, cards: Iterable[Card] = ()) -> ItemRows:
@@ -106,12 +109,20 @@ def reasons_of(decisions: Iterable[Decision]) -> dict[str, str]:
     return {name: words.title(name) for decision in decisions for name, words in decision.display.reasons.items()}
 
 
-def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]], reasons: Mapping[str, str]) -> str:
-    """The items as JSON that can stand inside a script element: nothing in it ends the element or begins another."""
+def embedded(
+    tables: Iterable[tuple[str, Decision, ItemRows]], cards: Sequence[Card], reasons: Mapping[str, str]
+) -> str:
+    """What the page's script draws and is not in the page, as JSON that can stand inside a script element.
+
+    Nothing in it ends the element or begins another.
+    """
     texts: dict[str, int] = {}
     data: dict[str, object] = {}
-    for prefix, decision, found, shown in tables:
+    counted: dict[str, object] = {}
+    for prefix, decision, found in tables:
+        counted[visible(decision.suite, 60)] = against(decision)
         data[prefix] = {
+            "suite": visible(decision.suite, 60),
             "rows": found.rows,
             "failing": found.failing,
             "first": found.first,
@@ -119,10 +130,9 @@ def embedded(tables: Iterable[tuple[str, Decision, ItemRows, Sequence[Card]]], r
             "also": found.also,
             "anchors": _anchors(found, prefix),
             "slices": found.slices if any(found.slices) else None,
-            "cards": [_compact(card, texts) for card in shown],
-            "against": against(decision),
         }
-    whole = {"suites": data, "texts": list(texts), "reasons": reasons}
+    drawn = [_compact(card, texts) for card in cards]
+    whole = {"suites": data, "cards": drawn, "texts": list(texts), "reasons": reasons, "against": counted}
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return printable(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

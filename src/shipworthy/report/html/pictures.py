@@ -20,7 +20,7 @@ from .tables import Block, Table, TableCell, cells, figure, generic, records, sp
 MOST_QUESTIONS = 32  # rows of the heat map
 FEWEST_ERRORS = 5  # of a curve of risk by coverage …
 LEAST_SPAN = 0.2  # … and how much of the coverage it must be about
-REFUSALS = "Answered or refused"
+REFUSALS, LABELS = "Answered or refused", "Labels against each other"
 MOST_CHANGED = 60  # questions whose ranks are shown
 _COLUMN = 16  # rows of it that stand below each other
 Matrix = Mapping[str, Mapping[str, object]]  # gold says → answered, refused → how often
@@ -34,17 +34,33 @@ def blocks(decision: Decision) -> list[Block]:
         if name in ("turns", "details"):
             continue  # shown elsewhere on the page; laid out for the terminal
         kind = decision.display.pictures.get(name)
-        drawn = KINDS[kind](value, decision) if kind and value else None
+        drawn = _drawn(kind, value, decision) if kind and value else None
         if drawn is None and (kind or not decision.display.pictures):  # else raw keys, which the JSON has
             drawn = generic(name, value)
         found += drawn if isinstance(drawn, list) else [drawn] if drawn else []
     return sorted(found, key=lambda block: not block.svg and not any(table.heat for table in block.tables))
 
 
-def explains(block: Block, decision: Decision) -> bool:
-    """Whether a block is a picture of what fails: a matrix of refusals only where a gate on these does."""
-    refused = any("refusal" in outcome.gate.metric for outcome in views.stopping(decision))
-    return bool(block.svg) or any(table.heat for table in block.tables) or (refused and block.title == REFUSALS)
+def _drawn(kind: str, value: object, decision: Decision) -> Block | list[Block] | None:
+    """The picture; None where the section has another shape than its kind takes."""
+    try:
+        return KINDS[kind](value, decision)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return None  # of another version
+
+
+def explaining(drawn: Sequence[Block], decision: Decision) -> list[Block]:
+    """The pictures of what fails, in the order of the gates: one for each that has one."""
+    stopping = [outcome.gate.metric for outcome in views.stopping(decision)]
+    found = [next((block for block in drawn if _explains(block, metric)), None) for metric in stopping or [""]]
+    return [block for place, block in enumerate(found) if block and block not in found[:place]]
+
+
+def _explains(block: Block, metric: str) -> bool:
+    """A matrix of refusals is about these alone; any other picture of a suite is about the rest of it."""
+    if "refusal" in metric or block.title == REFUSALS:
+        return "refusal" in metric and block.title == REFUSALS
+    return bool(block.svg) or block.title == LABELS or any(table.heat for table in block.tables)
 
 
 def refusals(value: Mapping[str, Matrix], decision: Decision) -> Block | None:
@@ -239,9 +255,7 @@ def confusion(value: object, decision: Decision) -> Block | None:
         for row in value
     ]
     words = f"Rows are the labels of the {spoken(side)}, columns those of the other rater. The diagonal is agreement."
-    return Block(
-        "Labels against each other", words, tables=[Table("Labels", [spoken(side), *map(visible, columns)], rows)]
-    )
+    return Block(LABELS, words, tables=[Table("Labels", [spoken(side), *map(visible, columns)], rows)])
 
 
 def _agrees(row: str, column: str, count: object) -> str:

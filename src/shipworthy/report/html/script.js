@@ -1,9 +1,9 @@
 (() => {
   "use strict";
-  const SIZE = 25, PRINTED = 10;
-  const { suites, texts, reasons } = JSON.parse(document.getElementById("data").textContent);
+  const PRINTED = 10;
+  const { suites, cards, texts, reasons, against } = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true });
-  const tables = [];
+  const lists = [];
 
   const shown = (value) => value === null ? "–" : value === true ? "yes" : value === false ? "no" : String(value);
   const count = (number) => number.toLocaleString("en");
@@ -96,10 +96,10 @@
   const blocks = (list, name) => list.flatMap(([one, place]) => [chips([one]), ...quote(texts[place], `Evidence of ${name}, ${one[0]}`)]);
 
   function draw(fields) {
-    const [id, name, reason, says, question, claim, cited, expected, wanted, constraints, retrieved, evidence, others, more, , , since, answers] = fields;
+    const [id, name, reason, says, question, claim, cited, expected, wanted, constraints, retrieved, evidence, others, more, , , since, answers, suite] = fields;
     const sides = make("div", { class: "sides" });
     if (claim !== null || (cited && cited.length)) {
-      sides.append(make("div", null, side("Answer"), ...(claim ? quote(claim, `Answer to ${name}`) : [nothing()]),
+      sides.append(make("div", { class: "answer" }, side("Answer"), ...(claim ? quote(claim, `Answer to ${name}`) : [nothing()]),
         ...(cited ? [side("Cited"), cited.length ? chips(cited) : nothing()] : [])));
     }
     if (expected.length || wanted.length || constraints.length) {
@@ -114,17 +114,17 @@
         ...(others.length ? [make("details", null, make("summary", null, `${others.length} more retrieved`), ...blocks(others, name))] : []),
         ...(retrieved.length ? [side("Retrieved, in order"), make("ol", { class: "ranks" }, ...retrieved.map(chip))] : [])));
     }
-    const differing = answers.length ? make("div", { class: "sides" },
+    const differing = answers.length ? make("div", { class: "sides answer" },
       ...answers.map(([label, text]) => make("div", null, side(label), ...quote(text, `${label} of ${name}`)))) : null;
     return make("details", { class: "row card", id },
-      make("summary", null, make("strong", null, name), " ", make("span", { class: "q" }, question),
+      make("summary", null, make("strong", null, name), several ? " " : null, several ? make("span", { class: "of" }, suite) : null, " ", make("span", { class: "q" }, question),
         since ? " " : null, since ? make("span", { class: "tag odd" }, since) : null, " ", make("span", { class: "tag bad" }, reasons[reason] || reason)),
       question ? make("p", { class: "question" }, question) : null,
       make("p", { class: "says" }, says), differing, sides,
       more.length ? make("dl", null, ...more.map(([key, text]) => make("div", null, make("dt", null, key), make("dd", null, text)))) : null);
   }
 
-  // --- the items of a suite: filters, cards, table ---
+  // --- lists: failing questions as cards, the others as rows; each has filters, pages and an address of its own ---
 
   function Pager(buttons, size, change) {
     let page = 0, total = 0;
@@ -149,66 +149,83 @@
     }
   }
 
-  function Items(root) {
-    const prefix = root.dataset.items, CARDS = Number(root.dataset.size);
-    const { rows, failing, first, reason, also, anchors, slices, cards, against } = suites[prefix];
-    const anchor = (row) => anchors ? anchors[row] : `item-${prefix}${rows[row][0]}`;
-    const find = (name) => root.querySelector(name);
-    const [search, pick, part, wide] = ["[type=search]", ".reason", ".slice", ".wide"].map(find);
-    if (!search) return;  // a suite without any item
-    const list = find(".cards"), body = find("tbody"), head = [...root.querySelectorAll(".items thead th")];
-    let order = rows.map((_, row) => row), kept = order, keptCards = cards, sorted = -1, down = false;
-    const rowPager = new Pager([...root.querySelectorAll(".of-rows")], SIZE, (page) => { drawRows(page); save(); });
-    const cardPager = new Pager([...root.querySelectorAll(".of-cards")], CARDS, (page) => { drawCards(page); save(); list.scrollIntoView({ block: "start" }); });
+  const several = document.querySelector(".card .of") !== null;  // suites, which rows name
 
-    function matches(text, why, parts) {  // why: the reason, and what else is wrong
-      if (part.value && !parts.includes(part.value)) return false;
-      if (pick.value.startsWith("gate:") && !why.some((one) => (against[pick.value.slice(5)] || []).includes(one))) return false;
-      if (pick.value && !pick.value.startsWith("gate:") && !why.includes(pick.value)) return false;
-      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  // An entry of a list has its id, its suite, why it fails (the reason, and what else is wrong), its slices and its text.
+
+  /** A card that stands in the page. */
+  function standing(node) {
+    const { suite, reason, also, slices } = node.dataset;
+    const text = () => [...node.querySelectorAll("summary, .says, .answer")].map((part) => part.textContent).join(" ");
+    return { id: node.id, suite, why: [reason, also || ""], slices: slices ? slices.split("\n") : [], text, node: () => node };
+  }
+
+  /** A card that is drawn when it is asked for. */
+  function drawn(card) {
+    const text = () => [card[1], reasons[card[2]] || card[2], card[3], card[4], bare(card[5] || ""), card[16], ...card[17].map((one) => bare(one[1]))].join(" ");
+    return { id: card[0], suite: card[18], why: [card[2], card[15]], slices: card[14], text, node: () => draw(card) };
+  }
+
+  /** A row of the table of a suite. */
+  function tableRow(suite, prefix, place, columns) {
+    const { rows, failing, reason, also, anchors, slices } = suite, values = rows[place];
+    const id = anchors ? anchors[place] : `item-${prefix}${values[0]}`;
+    const node = () => {
+      const made = make("tr", { role: "row", id, class: place < failing ? "failing" : null });
+      values.slice(0, columns()).forEach((value, column) => {
+        const text = shown(value);
+        made.append(column ? make("td", { role: "cell", class: text.length > 40 ? "long" : null }, text)
+          : make("th", { scope: "row", role: "rowheader" }, make("a", { href: "#" + id }, text)));
+      });
+      return made;
+    };
+    const why = [reason, also].map((at) => at < 0 ? "" : shown(values[at]));
+    return { id, suite: suite.suite, why, slices: slices ? slices[place] : [], values, text: () => values.map(shown).join(" "), node };
+  }
+
+  function List(root) {
+    const find = (name) => root.querySelector(name);
+    const [search, pick, part, from, wide] = ["[type=search]", ".reason", ".slice", ".of-suite", ".wide"].map(find);
+    const isTable = "suite" in root.dataset, prefix = root.dataset.suite, suite = suites[prefix];
+    const box = find(isTable ? "tbody" : ".cards"), head = isTable ? [...root.querySelectorAll("thead th")] : [];
+    const columns = () => wide?.checked ? head.length : suite.first;
+    const entries = isTable ? suite.rows.map((_, place) => tableRow(suite, prefix, place, columns))
+      : [...[...box.children].map(standing), ...cards.map(drawn)];
+    let order = entries, kept = entries, sorted = -1, down = false;
+    const pager = new Pager([...root.querySelectorAll(".pages")], Number(root.dataset.size), (page) => {
+      show(page);
+      save();
+      if (!isTable) box.scrollIntoView({ block: "start" });
+    });
+
+    function matches(entry, words) {
+      if (part.value && !entry.slices.includes(part.value)) return false;
+      if (from.value && entry.suite !== from.value) return false;
+      const counted = pick.value.startsWith("gate:") ? (against[entry.suite] || {})[pick.value.slice(5)] || [] : [pick.value];
+      if (pick.value && !entry.why.some((one) => one && counted.includes(one))) return false;
       if (!words.length) return true;
-      const folded = text().toLowerCase();
+      const folded = entry.text().toLowerCase();
       return words.every((word) => folded.includes(word));
     }
 
     function filter() {
-      kept = order.filter((row) => matches(() => rows[row].map(shown).join(" "), [reason, also].map((at) => at < 0 ? "" : shown(rows[row][at])), slices ? slices[row] : []));
-      keptCards = cards.filter((card) => matches(() => [card[1], card[2], card[3], card[4], bare(card[5] || ""), card[16]].join(" "), [card[2], card[15]], card[14]));
-      drawRows(0);
-      drawCards(0);
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      kept = order.filter((entry) => matches(entry, words));
+      show(0);
     }
 
-    function line(row) {
-      const name = anchor(row);
-      const made = make("tr", { role: "row", id: name, class: row < failing ? "failing" : null });
-      const columns = wide?.checked ? rows[row].length : first;
-      rows[row].slice(0, columns).forEach((value, column) => {
-        const text = shown(value);
-        made.append(column ? make("td", { role: "cell", class: text.length > 40 ? "long" : null }, text)
-          : make("th", { scope: "row", role: "rowheader" }, make("a", { href: "#" + name }, text)));
-      });
-      return made;
-    }
-
-    function drawRows(page) {
-      if (!body) return;
-      rowPager.show(kept.length, page);
-      body.replaceChildren(...kept.slice(...rowPager.range()).map(line));
-      head.forEach((th, column) => { th.hidden = column >= first && !wide?.checked; });
-    }
-
-    function drawCards(page) {
-      if (!list) return;
-      cardPager.show(keptCards.length, page);
-      list.replaceChildren(...keptCards.slice(...cardPager.range()).map(draw));
-      reachable(list);
+    function show(page) {
+      pager.show(kept.length, page);
+      box.replaceChildren(...kept.slice(...pager.range()).map((entry) => entry.node()));
+      head.forEach((th, column) => { th.hidden = column >= columns(); });
+      reachable(box);
     }
 
     function sort(column, reverse) {
       sorted = column;
       down = reverse;
-      order = rows.map((_, row) => row);
-      if (column >= 0) order.sort((one, other) => compare(rows[one][column], rows[other][column], down) || one - other);
+      order = column < 0 ? entries : entries.map((entry, place) => [entry, place])
+        .sort(([one, first], [other, second]) => compare(one.values[column], other.values[column], down) || first - second).map(([entry]) => entry);
       head.forEach((th, place) => place === column ? th.setAttribute("aria-sort", down ? "descending" : "ascending") : th.removeAttribute("aria-sort"));
     }
 
@@ -222,54 +239,50 @@
     function save() {
       const state = new URLSearchParams();
       const put = (name, value) => { if (value) state.set(name, value); };
-      put("q", search.value); put("reason", pick.value); put("slice", part.value);
+      put("q", search.value); put("suite", from.value); put("reason", pick.value); put("slice", part.value);
       put("columns", wide?.checked ? "all" : "");
       put("sort", sorted < 0 ? "" : (down ? "-" : "") + sorted);
-      put("page", rowPager.page() ? rowPager.page() + 1 : ""); put("cards", cardPager.page() ? cardPager.page() + 1 : "");
-      history.replaceState(null, "", `#view-${prefix}${state.size ? "?" + state : ""}`);
+      put("page", pager.page() ? pager.page() + 1 : "");
+      history.replaceState(null, "", `#view-${root.dataset.list}${state.size ? "?" + state : ""}`);
     }
 
     this.restore = (text) => {
       const state = new URLSearchParams(text), get = (name) => state.get(name) || "";
-      search.value = get("q"); pick.value = get("reason"); part.value = get("slice");
+      search.value = get("q"); from.value = get("suite"); pick.value = get("reason"); part.value = get("slice");
+      for (const select of [from, pick, part]) if (select.selectedIndex < 0) select.value = "";
       if (wide) wide.checked = get("columns") === "all";
       const column = parseInt(get("sort").replace("-", ""), 10);
       sort(column >= 0 && column < head.length ? column : -1, get("sort").startsWith("-"));
       filter();
-      drawRows((parseInt(get("page"), 10) || 1) - 1);
-      if (body && (get("page") || get("sort") || get("columns"))) open(body);
-      drawCards((parseInt(get("cards"), 10) || 1) - 1);
+      show((parseInt(get("page"), 10) || 1) - 1);
     };
 
     this.reveal = (id) => {
-      const card = cards.findIndex((one) => one[0] === id);
-      const row = anchors ? anchors.indexOf(id) : rows.findIndex((_, place) => anchor(place) === id);
-      if (card < 0 && row < 0) return false;
-      if (card >= 0 ? !keptCards.includes(cards[card]) : !kept.includes(row)) {
-        search.value = pick.value = part.value = "";
+      const entry = entries.find((one) => one.id === id);
+      if (!entry) return false;
+      if (!kept.includes(entry)) {
+        search.value = from.value = pick.value = part.value = "";
         filter();
       }
-      if (card >= 0) drawCards(Math.floor(keptCards.indexOf(cards[card]) / cardPager.size));
-      else drawRows(Math.floor(kept.indexOf(row) / rowPager.size));
+      show(Math.floor(kept.indexOf(entry) / pager.size));
       return true;
     };
 
-    // The next or previous card, over the page's end; the next row where the table has the focus.
+    // The next or previous card, over the page's end; of a table the row beside the one that has the focus.
     this.step = (step) => {
-      const row = document.activeElement.closest(".items tbody tr");
-      if (row && root.contains(row)) return (step > 0 ? row.nextElementSibling : row.previousElementSibling)?.querySelector("a").focus();
-      if (!list || !keptCards.length) return undefined;
-      const open = [...list.children].indexOf(document.activeElement.closest(".card"));
+      const row = isTable && document.activeElement.closest("tbody tr");
+      if (isTable) return (step > 0 ? row?.nextElementSibling : row?.previousElementSibling)?.querySelector("a").focus();
+      const open = [...box.children].indexOf(document.activeElement.closest(".card"));
       let place = open < 0 ? (step > 0 ? 0 : -1) : open + step;
-      if (place < 0 && cardPager.page()) { drawCards(cardPager.page() - 1); place = list.children.length - 1; }
-      else if (place >= list.children.length && cardPager.range()[1] < keptCards.length) { drawCards(cardPager.page() + 1); place = 0; }
-      const card = list.children[place];
+      if (place < 0 && pager.page()) { show(pager.page() - 1); place = box.children.length - 1; }
+      else if (place >= box.children.length && pager.range()[1] < kept.length) { show(pager.page() + 1); place = 0; }
+      const card = box.children[place];
       if (card) { card.firstElementChild.focus({ preventScroll: true }); card.scrollIntoView({ block: "nearest" }); }
       return undefined;
     };
     this.search = () => { open(search); search.focus(); };
     this.root = root;
-    this.prefix = prefix;
+    this.name = root.dataset.list;
 
     head.forEach((th, column) => {
       const button = make("button", { type: "button" });
@@ -278,29 +291,30 @@
       th.append(button);
     });
     const tally = new Map();
-    for (const card of cards) tally.set(card[2], (tally.get(card[2]) || 0) + 1);
-    if (reason >= 0) for (const row of rows.slice(0, failing)) if (!tally.has(shown(row[reason]))) tally.set(shown(row[reason]), 0);
-    const chosen = [...tally].sort((one, other) => collator.compare(one[0], other[0])).map(([name, many]) => [name, (reasons[name] || name) + (many ? `: ${many}` : "")]);
-    options(pick, [...chosen, ...Object.keys(against).map((name) => ["gate:" + name, `counts against ${name}`])]);
-    options(part, [...new Set([...(slices || []), ...cards.map((card) => card[14])].flat())].sort(collator.compare).map((name) => [name, name]));
+    for (const { why: [why] } of entries) if (why) tally.set(why, (tally.get(why) || 0) + 1);
+    const byName = (one, other) => collator.compare(one[0], other[0]);
+    const chosen = [...tally].sort(byName).map(([name, many]) => [name, `${reasons[name] || name}: ${many}`]);
+    const counted = new Set(tally.size ? Object.values(against).flatMap(Object.keys) : []);
+    options(pick, [...chosen, ...[...counted].map((name) => ["gate:" + name, `counts against ${name}`])]);
+    options(part, [...new Set(entries.flatMap((entry) => entry.slices))].sort(collator.compare).map((name) => [name, name]));
+    options(from, [...new Set(entries.map((entry) => entry.suite))].map((name) => [name, name]));
     let wait = 0;
     const changed = () => { filter(); save(); };
     search.addEventListener("input", () => { clearTimeout(wait); wait = setTimeout(changed, 120); });
-    for (const control of [pick, part]) control.addEventListener("change", changed);
-    wide?.addEventListener("change", () => { drawRows(); save(); });
-    addEventListener("beforeprint", () => {
-      if (!list) return;
-      cardPager.size = PRINTED;
-      drawCards(0);
-      const first = document.querySelector(".cards") === list;  // ten items in all
-      list.hidden = !first;
-      for (const card of list.children) card.open = first;
-    });
-    addEventListener("afterprint", () => { if (list) { cardPager.size = CARDS; list.hidden = false; drawCards(0); } });
+    for (const control of [pick, part, from]) control.addEventListener("change", changed);
+    wide?.addEventListener("change", () => { show(); save(); });
+    const print = (size, isOpen) => () => {
+      pager.size = size;
+      show(0);
+      for (const card of box.children) card.open = isOpen;
+    };
+    if (!isTable) {
+      addEventListener("beforeprint", print(PRINTED, true));
+      addEventListener("afterprint", print(Number(root.dataset.size), false));
+    }
     for (const bar of root.querySelectorAll(".controls")) bar.hidden = false;
     for (const note of root.querySelectorAll(".still")) note.remove();
-    drawRows(0);
-    drawCards(0);
+    show(0);
   }
 
   // --- links and keys ---
@@ -315,15 +329,15 @@
     try { id = decodeURIComponent(hash); } catch { return; }
     if (hash.startsWith("view-")) {
       const [name, state] = hash.slice(5).split("?");
-      const table = tables.find((one) => one.prefix === name);
-      if (!table) return;
-      table.restore(state || "");
-      open(table.root);
-      table.root.scrollIntoView({ block: "start" });
+      const list = lists.find((one) => one.name === name);
+      if (!list) return;
+      list.restore(state || "");
+      open(list.root);
+      list.root.scrollIntoView({ block: "start" });
       return;
     }
     document.querySelectorAll("tr.here").forEach((row) => row.classList.remove("here"));
-    if (id.startsWith("item-") && !document.getElementById(id)) tables.some((table) => table.reveal(id));
+    if (id.startsWith("item-") && !document.getElementById(id)) lists.some((list) => list.reveal(id));
     const target = document.getElementById(id);
     if (!target) return;
     open(target);
@@ -334,18 +348,18 @@
     target.querySelector("a, summary").focus({ preventScroll: true });
   }
 
-  /** The items that a key is about: those with the focus, else the first that are on the screen. */
+  /** The list that a key is about: the one with the focus, else the first that is on the screen. */
   function current() {
-    const focused = tables.find((table) => table.root.contains(document.activeElement));
+    const focused = lists.find((list) => list.root.contains(document.activeElement));
     if (focused) return focused;
-    const open = tables.filter((table) => table.root.getClientRects().length);
-    return open.find((table) => table.root.getBoundingClientRect().bottom > innerHeight / 3) || open[0] || tables[0];
+    const open = lists.filter((list) => list.root.getClientRects().length);
+    return open.find((list) => list.root.getBoundingClientRect().bottom > innerHeight / 3) || open[0] || lists[0];
   }
 
   function key(event) {
     const typing = event.target.closest?.("input, select, textarea");
     if (event.key === "Escape" && typing) return typing.blur();
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || !tables.length) return undefined;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || !lists.length) return undefined;
     if (event.key === "/") { event.preventDefault(); return current().search(); }
     const step = { j: 1, k: -1 }[event.key];
     return step ? current().step(step) : undefined;
@@ -359,7 +373,7 @@
     }
   }
 
-  for (const root of document.querySelectorAll("[data-items]")) tables.push(new Items(root));
+  for (const root of document.querySelectorAll("[data-list]")) lists.push(new List(root));
   for (const link of document.querySelectorAll("a.show")) link.hidden = false;
   document.addEventListener("keydown", key);
   document.addEventListener("toggle", (event) => reachable(event.target), true);

@@ -78,7 +78,7 @@ def _measured(value: Mapping[str, object]) -> str:
 
 
 def _share(count: object, among: object, rate: object) -> str:
-    return f"{figure(count)}/{figure(among)} ({'–' if rate is None else f'{rate:.3f}'})"
+    return f"{figure(count)}/{figure(among)} ({f'{rate:.3f}' if isinstance(rate, (int, float)) else '–'})"
 
 
 def spoken(name: str) -> str:
