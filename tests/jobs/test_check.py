@@ -21,6 +21,7 @@ from shipworthy.core.control import Setup
 from shipworthy.core.options import fields_of
 from shipworthy.history import History
 from shipworthy.jobs import check as checking
+from shipworthy.jobs import record as recording
 from shipworthy.jobs.check import drive
 from shipworthy.jobs.evaluate import parameters
 from shipworthy.reading.lock import freeze
@@ -385,7 +386,7 @@ def test_trouble_with_history_never_changes_a_verdict(
     project: Path, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = project / ".shipworthy" / "history.db"
-    monkeypatch.setattr(checking, "HISTORY_TIMEOUT", 0.2)
+    monkeypatch.setattr(recording, "RECORD_TIMEOUT", 0.2)
     if damage == "folder":
         (project / ".shipworthy").write_text("a file in the way")
     else:

@@ -34,7 +34,7 @@ def command(
 
     Exits 0: it measures, and decides nothing.
     """
-    from ..jobs.flips import flips
+    from ..jobs.power import flips
 
     found = flips(*(_report(run, gold, mapping, gates, suite) for run in (run1, run2)))
     if as_json:

@@ -74,9 +74,9 @@ def command(
     environment failed.
     """
     from ..config import load_config
-    from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
+    from ..jobs.check import check, drive, driving, failing_qids, noise, refuse_incomparable, repeated
     from ..jobs.commit import stamp
-    from ..jobs.narrowing import failing_qids
+    from ..jobs.record import record_board
 
     settings = load_config(config)
     _check_flags(drive_first, filter_failing, repeat, resume)

@@ -65,7 +65,7 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
 
 def _failing(questions: list[Gold], report: str) -> list[Gold]:
     """Those of the questions that failed in a report; a report of another gold set is a mistake worth telling."""
-    from ..jobs.narrowing import failing_qids
+    from ..jobs.check import failing_qids
 
     qids = failing_qids(report)
     found = [item for item in questions if str(item.qid) in qids]
