@@ -466,17 +466,11 @@ def _in_words(change: Change) -> str:
 
 def comparison_dict(comparison: Comparison) -> dict[str, object]:
     """Plain values for JSON, in a fixed order."""
+    exact = ("old", "new", "worse", "slip")
+    names = [*(name for name in Change.__struct_fields__ if name not in exact), *exact]
     changes = [
-        {
-            **{
-                name: getattr(change, name)
-                for name in change.__struct_fields__
-                if name not in ("old", "new", "worse", "slip")
-            },
-            **{name: _as_float(getattr(change, name)) for name in ("old", "new", "worse", "slip")},
-            "within_noise": change.within_noise,
-            "says": sentence(change),
-        }
+        {name: getattr(change, name) for name in names}
+        | {"within_noise": change.within_noise, "says": sentence(change)}
         for change in comparison.changes
     ]
     plain: dict[str, object] = msgspec.to_builtins(
@@ -486,13 +480,10 @@ def comparison_dict(comparison: Comparison) -> dict[str, object]:
             "regressed": comparison.regressed,
             "changes": changes,
             **{name: getattr(comparison, name) for name in ("lost", "gained", "absent", "new", "items", "p", "notes")},
-        }
+        },
+        enc_hook=float,
     )
     return plain
-
-
-def _as_float(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)
 
 
 # --- what each item says about a metric, in both runs ---

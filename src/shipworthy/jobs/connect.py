@@ -356,7 +356,8 @@ def config_text(found: Connection) -> str:
         return "\n".join([*lines, 'target = "target"  # it retrieves and does not answer']) + "\n"
     lines += _declared(found)
     if found.refusal:
-        lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {_comment(found.refused_with)}")
+        said = re.sub(r"\s+", " ", visible(found.refused_with, 80))
+        lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {said}")
     elif found.fixed:
         lines.append(f"refusal_phrases = {_toml(PHRASES)}  # it says the same to whatever it can't answer")
     return "\n".join(lines) + "\n"
@@ -434,10 +435,6 @@ def _toml(value: object) -> str:
 def _inline(table: Mapping[str, str]) -> str:
     inner = ", ".join(f"{json.dumps(name)} = {_toml(value)}" for name, value in table.items())
     return "{ " + inner + " }"
-
-
-def _comment(text: str) -> str:
-    return re.sub(r"\s+", " ", visible(text, 80))
 
 
 # --- the body or the query that a service takes, found by what it describes and by what it says is missing ---
