@@ -164,7 +164,7 @@ def close_lists(source: Source, read: Input, gold: Input, lenient: bool) -> None
     problems += gold.found
     problems += read.found
     if read.bad == read.records:
-        raise_misfit(source, "trace", problems)
+        raise_misfit(source, "trace", problems, read)
     if not lenient:
         problems.raise_any()
 
