@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
-from glob import glob
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -174,8 +174,7 @@ def _written(context: click.Context) -> Iterator[tuple[str, str]]:
     for param in filter(is_output, context.command.params):
         names = next((FOLDERS[name] for name in param.opts if name in FOLDERS and param.metavar == "DIR"), ())
         for path in _texts(context.params.get(param.name or "")):
-            files = [file for name in names for file in glob(name, root_dir=path)]
-            for file in [os.path.join(path, file) for file in files] if names else [path]:
+            for file in [str(file) for name in names for file in Path(path).glob(name)] if names else [path]:
                 if os.path.isfile(file):
                     yield param.opts[-1], file
 

@@ -41,6 +41,7 @@ __all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config"
 FILE = "shipworthy.toml"
 HISTORY = ".shipworthy/history.db"
 DEFAULT = "target"  # the name of the table [target]
+_FIELDS = {"url": "history", "name": "baseline", "run": "controls"}  # keys whose field of Config has another name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -181,7 +182,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         targets |= _targets({DEFAULT: table["target"]}, folder, mistakes, ())
         suites = [_driven_by_default(suite) for suite in suites]
     _check_driving(suites, targets, mistakes)
-    history, baseline = sections["history"], sections["baseline"]
+    tables = [sections[name] for name in ("history", "baseline", "engine", "controls")]
     return Config(
         path=os.fspath(path),
         folder=folder,
@@ -189,15 +190,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         targets=targets,
         waivers=_waivers(table.get("waivers", []), mistakes),
         quarantine=_quarantine(table.get("quarantine", []), mistakes),
-        history=history.get("url", HISTORY),
-        record=history.get("record", True),
-        texts=history.get("texts", "failing"),
-        author=history.get("author", False),
-        baseline=baseline.get("name", ""),
-        on_regression=baseline.get("on_regression", "block"),
-        on_incomparable=baseline.get("on_incomparable", "no-verdict"),
-        controls=sections["controls"].get("run", False),
-        memory_limit=sections["engine"].get("memory_limit", ""),
+        **{_FIELDS.get(key, key): value for values in tables for key, value in values.items()},
     )
 
 
