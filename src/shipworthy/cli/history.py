@@ -249,10 +249,9 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 @click.option("--label", default="", help="Label of the run.")
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; a report that is already there is skipped."""
-    from ..jobs.commit import about_commit, links, where_from
+    from ..jobs.commit import known_of_run
 
-    history, place = open_history(url), where_from()
-    known = {**place, **about_commit(place["commit"]), **links(place["commit"]), "label": label}
+    history, known = open_history(url), known_of_run(label=label)
     for path in reports:
         for report in reports_of(load_report(path)):
             say(history.record(report, **known)[:SHORT])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -90,49 +90,46 @@ def command(
         )
     window = tuple(given.pop(name) for name in ("since", "until", "tag"))
     options = Options(drafts=bool(draft_gold), maps=given.pop("mapping"), **given)
-    with ExitStack() as pulls:
-        place = "" if dry_run else out or draft_gold or ""
-        found, finished = _here(files, place, window, deadline, resume, pulls)
+    place = "" if dry_run else out or draft_gold or ""
+    with _here(files, place, window, deadline, resume) as found:
         importer = Importer(found, gold=gold, chunks=chunks, options=options)
         for read, name in zip(importer.coverage.files, files, strict=True):
             read.path = name
         _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
         if draft_gold and not dry_run:
             _write_drafts(importer, draft_gold)
-        finished()
     return 0
 
 
+@contextmanager
 def _here(
-    files: tuple[str, ...], out: str, window: tuple[str, ...], seconds: float, resume: bool, pulls: ExitStack
-) -> tuple[tuple[str, ...], Callable[[], None]]:
-    """The files, with a file here for every platform among them; and what to do when they were imported."""
+    files: tuple[str, ...], out: str, window: tuple[str, ...], seconds: float, resume: bool
+) -> Iterator[tuple[str, ...]]:
+    """The files, with a file here for every platform among them, until they are imported."""
     if not any(map(is_platform, files)):
         if any(window) or resume:
             hint = "Give an address, such as phoenix://localhost:6006/default."
             raise UsageError(
                 "--since, --until, --tag and --resume are for platforms", hint=hint, code="platform-address"
             )
-        return files, lambda: None
+        yield files
+        return
     import tempfile
 
-    folder = pulls.enter_context(tempfile.TemporaryDirectory(prefix="shipworthy-"))
-    found, journals = [], []
-    for number, name in enumerate(files):
-        if not is_platform(name):
-            found.append(name)
-            continue
-        own = os.path.join(folder, str(number))
-        os.mkdir(own)
-        journals.append(f"{out or os.path.join(folder, 'dry')}.pull{number or ''}")
-        address = Address.parse(name)
-        found.append(pulled(address, Window(*window), own, journals[-1], seconds=seconds, resume=resume))
-
-    def finished() -> None:
+    with tempfile.TemporaryDirectory(prefix="shipworthy-") as folder:
+        found, journals = [], []
+        for number, name in enumerate(files):
+            if not is_platform(name):
+                found.append(name)
+                continue
+            own = os.path.join(folder, str(number))
+            os.mkdir(own)
+            journals.append(f"{out or os.path.join(folder, 'dry')}.pull{number or ''}")
+            address = Address.parse(name)
+            found.append(pulled(address, Window(*window), own, journals[-1], seconds=seconds, resume=resume))
+        yield tuple(found)
         for journal in journals:
             os.unlink(journal)
-
-    return tuple(found), finished
 
 
 def _write(importer: Importer, out: str | None, as_json: bool, only_drafts: bool) -> None:

@@ -7,6 +7,7 @@ import math
 import re
 import sqlite3
 import threading
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,50 +32,8 @@ _REQUESTS = re.compile(
     r",?\s*\b(?:with citations|with sources|in one sentence|in short|at the latest|briefly|please)\b"
 )
 
-# Words of asking: they say how the answer is wanted, not what it is about.
-_ASKING = """
-a about after all am an and any anybody anyone are as at back be been before being both bring but by came can
-come comes could counted did do does doing done due during each either every for from get gets give gives given
-go goes got had happen happens has have having he her here how i if in include included includes into is it its itself
-just know large least length less let like long many may me mean meaning means meant more most much must my
-named need needed needs new no not number of on once one only or our out over own pass passes per person place
-possible provide provides put run runs running s she should since so some soon such than that the their them
-then there these they this those through to too under until up us use used uses want was way we well were what
-when where whether which while who whom whose why will with within without would you your
-name tell show shows explain describe list enumerate compare contrast display
-amount apply applies become becomes case call called code command different existed allow allowed another
-far fast frequently high make made often whole
-"""
-
-# Each line is one concept: the first word stands for all of them.
-_SYNONYMS = """
-price cost costs costing fee
-phone telephone
-expire expires expired expiry
-keep kept keeps retain retains retained retention
-weigh weighs weight heavy
-location located stands
-holiday holidays vacation vacations
-store stored stores storage
-silent silence silenced
-pay pays paid
-write writes written wrote
-newest latest
-last lasts life
-take takes taken
-percent percentage
-start starts started begin begins
-founder founders founded founding
-employee employees
-update updates updated
-lead leads leader
-tell tells told telling
-send sends sent sending
-own owns owner owners
-tall taller
-hold holds held
-"""
-STOP_WORDS = frozenset(_ASKING.split())
+_WORDS = tomllib.loads((files(__package__) / "words.toml").read_text("utf-8"))
+STOP_WORDS = frozenset(_WORDS["asking"].split())
 
 
 def normalise(text: str) -> str:
@@ -109,7 +68,9 @@ def concept(word: str) -> str:
     return CONCEPTS.get(stemmed, stemmed)
 
 
-CONCEPTS = {stem(word): stem(line.split()[0]) for line in _SYNONYMS.strip().splitlines() for word in line.split()}
+CONCEPTS = {
+    stem(word): stem(line.split()[0]) for line in _WORDS["synonyms"].strip().splitlines() for word in line.split()
+}
 
 
 # --- the corpus ---

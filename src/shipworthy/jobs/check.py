@@ -14,7 +14,7 @@ import msgspec
 
 from ..config import Config, SuiteConfig, TargetConfig, load_config
 from ..core.board import Board
-from ..core.decision import Decision, encode
+from ..core.decision import encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
 from ..core.options import fields_of
@@ -38,8 +38,6 @@ from .verify import policy_block
 
 _NAME_ONE = "Save one (`shipworthy baseline save`) and use --baseline baseline.json, or bless a run by name."
 _PLAN = ("sweep_id", "planned_runs")  # what a run says of its plan
-
-Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
 
 
 def check(
@@ -77,11 +75,7 @@ def check(
     blessed = _blessed(board, settings, name, bool(baseline))  # first, because a misspelt name should not cost a run
     with sharing(_shared_files(chosen), KEPT if limit is None else 0):
         for suite in chosen:
-            decision, why, code = _run(suite, require_proof, engine, how)
-            if decision is None:
-                board.failures[suite.name], board.exit_codes[suite.name] = why, code
-            else:
-                board.decisions.append(decision)
+            _run(board, suite, require_proof, engine, how)
     _apply_policy(board, settings, name, blessed, day)
     _refuse_changed(board)
     _note_quarantine(board, settings, day, complete=not where)
@@ -308,16 +302,21 @@ def _chosen(config: Config, names: Iterable[str], where: tuple[str, ...], day: d
     return found
 
 
-def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> Result:
+def _run(board: Board, suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> None:
+    """Put the suite's decision on the board, or why there is none."""
     options = suite.options | {"gates": suite.gates} | ({"require_proof": True} if require_proof else {})
     try:
-        return run_suite(load_suite(suite.name), suite.inputs, options, engine=engine, **settings), "", 0
+        board.decisions.append(run_suite(load_suite(suite.name), suite.inputs, options, engine=engine, **settings))
     except ShipworthyError as error:
         error.where = error.where or _place(suite, error)
         error.hint = _how_to_make(suite, error) or error.hint
-        return None, str(error), error.exit_code
+        _fail(board, suite.name, str(error), error.exit_code)
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
-        return None, f"{type(error).__name__}: {error} [internal]", 4
+        _fail(board, suite.name, f"{type(error).__name__}: {error} [internal]", EnvironmentFailure.exit_code)
+
+
+def _fail(board: Board, name: str, why: str, code: int) -> None:
+    board.failures[name], board.exit_codes[name] = why, code
 
 
 def _how_to_make(suite: SuiteConfig, error: ShipworthyError) -> str:
@@ -347,7 +346,7 @@ def _blessed(board: Board, config: Config, name: str, given: bool) -> Reports | 
     try:
         return load_baseline(config, name, given) if name else None
     except EnvironmentFailure as error:
-        board.failures["baseline"], board.exit_codes["baseline"] = str(error), error.exit_code
+        _fail(board, "baseline", str(error), error.exit_code)
         return None
 
 
@@ -391,17 +390,17 @@ def refuse_incomparable(
         if not suite.driven or _target_of(suite, config) is None or config.on_incomparable == "warn":
             continue
         empty = msgspec.structs.replace(suite, inputs=suite.inputs | {suite.driven: ()})
-        decision, _, _ = _run(empty, False, "memory", {})
-        if decision is None:
-            continue  # what is wrong with the suite is for the check to say
-        policed = apply_policy(decision, waivers=config.waivers, policies=suite.policies, today=day)
-        if what := why_not_compared(name, blessed.get(suite.name), report_of(decision), policed):
-            raise DataError(
-                f"{suite.name}: {what}. Nothing was sent",
-                where=config.path,
-                hint=f"Compare with another one, or make it new: {renewal(name)}.",
-                code="baseline-different",
-            )
+        board = Board([])  # what is wrong with the suite is for the check to say
+        _run(board, empty, False, "memory", {})
+        for decision in board.decisions:
+            policed = apply_policy(decision, waivers=config.waivers, policies=suite.policies, today=day)
+            if what := why_not_compared(name, blessed.get(suite.name), report_of(decision), policed):
+                raise DataError(
+                    f"{suite.name}: {what}. Nothing was sent",
+                    where=config.path,
+                    hint=f"Compare with another one, or make it new: {renewal(name)}.",
+                    code="baseline-different",
+                )
 
 
 def _run_controls(board: Board, config: Config) -> None:
@@ -416,7 +415,7 @@ def _run_controls(board: Board, config: Config) -> None:
     if results.sound:
         board.notes.append(str(results))
     else:
-        board.failures["controls"], board.exit_codes["controls"] = str(results), UsageError.exit_code
+        _fail(board, "controls", str(results), UsageError.exit_code)
 
 
 def _narrowed(suites: list[SuiteConfig], where: tuple[str, ...]) -> list[SuiteConfig]:

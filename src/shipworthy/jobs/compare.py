@@ -81,12 +81,7 @@ def compare_loaded(
             raise _refusal(differences)
         before, note = _rescored(before, after, differences, reach or Reach())
         notes.append(note)
-    return _comparison(before, after, dict(slips or {}), only, notes)
-
-
-def compare_reports(base: Mapping[str, object], head: Mapping[str, object], only: Sequence[str] = ()) -> Comparison:
-    """Two reports that are known to be comparable and as they were written."""
-    return _comparison(base, head, {}, only, [])
+    return compare_reports(before, after, only, slips, notes)
 
 
 def incomparable(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[str]:
@@ -156,16 +151,16 @@ def _rescored(
     return again, f"the base was scored again from its traces, because the {' and '.join(differences)} differ"
 
 
-def _comparison(
+def compare_reports(
     base: Mapping[str, object],
     head: Mapping[str, object],
-    slips: dict[str, Fraction],
-    only: Sequence[str],
-    notes: list[str],
+    only: Sequence[str] = (),
+    slips: Mapping[str, Fraction] | None = None,
+    notes: Sequence[str] = (),
 ) -> Comparison:
-    """The comparison, or one clear error: both have the shape of reports, but what is in them may be anything."""
+    """Two reports that can be compared; one clear error where they have the shape of reports, but not the content."""
     try:
-        return _compared(base, head, slips, only, notes)
+        return _compared(base, head, slips or {}, only, notes)
     except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise DataError(
             f"the numbers of the two reports can't be compared: {visible(str(error), 100)}",
@@ -175,7 +170,11 @@ def _comparison(
 
 
 def _compared(
-    base: Mapping[str, Any], head: Mapping[str, Any], slips: dict[str, Fraction], only: Sequence[str], notes: list[str]
+    base: Mapping[str, Any],
+    head: Mapping[str, Any],
+    slips: Mapping[str, Fraction],
+    only: Sequence[str],
+    notes: Sequence[str],
 ) -> Comparison:
     items = SideBySide(rows_of(base), rows_of(head))
     sides = items.base.kinds, items.head.kinds

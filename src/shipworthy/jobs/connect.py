@@ -194,8 +194,8 @@ def _responses(
     url: str, options: TargetOptions, question: str, timeout: float
 ) -> Iterator[tuple[dict[str, object], TargetOptions]]:
     """Responses that are answers, and the requests that got them."""
-    waiting, failures = list(_usual(url, options)), list[AskFailed]()
     guessing = options.body is None and not options.query and "{" not in url.replace("${", "")
+    waiting, failures = list(_usual(url, options)) if guessing else [options], list[AskFailed]()
     tried: list[object] = []
     most, answered = MOST_REQUESTS, False
     while waiting and len(tried) < most:
@@ -227,36 +227,24 @@ def _responses(
 
 
 def _usual(url: str, options: TargetOptions) -> Iterator[TargetOptions]:
-    """What the user said should be sent, else what services commonly take: by POST, then by GET."""
-    if options.body is not None or options.query or "{" in url.replace("${", ""):
-        yield options
-        return
-    bodies: list[object] = [{field: "{question}"} for field in FIELDS]
+    """What services commonly take: by POST, then by GET."""
+    bodies: list[object] = [{field: _Q} for field in FIELDS]
     bodies = [CHAT, *bodies] if CHAT_PATH.search(url) else [*bodies, CHAT]
     if options.method.upper() != "GET":
         for body in bodies:
             yield msgspec.structs.replace(options, body=body)
     if not options.method or options.method.upper() == "GET":
         for field in FIELDS:
-            yield msgspec.structs.replace(options, method="GET", query={field: "{question}"})
+            yield msgspec.structs.replace(options, method="GET", query={field: _Q})
 
 
 def _found(failed: AskFailed, used: TargetOptions, options: TargetOptions) -> Iterator[TargetOptions]:
     """Requests that have what a service says is missing."""
     if used.method == "GET":
-        yield from (msgspec.structs.replace(used, query=query) for query in queries_for(failed.seen))
-        return
-    yield from (msgspec.structs.replace(options, body=body) for body in bodies_for(failed.seen, used.body))
-
-
-def _described(url: str, options: TargetOptions, timeout: float) -> Iterator[TargetOptions]:
-    for method, body in described(url, timeout):
-        if options.method and options.method.upper() != method:
-            continue
-        if "query:" in body:
-            yield msgspec.structs.replace(options, method=method, query=body["query:"])
-        else:
-            yield msgspec.structs.replace(options, method="" if method == "POST" else method, body=body)
+        names = (place[-1] for place in named_missing(failed.seen))
+        yield from (msgspec.structs.replace(used, query={name: _Q}) for name in names if name.isidentifier())
+    else:
+        yield from (msgspec.structs.replace(options, body=body) for body in _bodies_for(failed.seen, used.body))
 
 
 def _error_in(response: dict[str, Any]) -> AskFailed | None:
@@ -493,7 +481,7 @@ _PROSE = {
 }
 
 
-def bodies_for(error: str, sent: object) -> Iterator[object]:
+def _bodies_for(error: str, sent: object) -> Iterator[object]:
     """Bodies that have what the error names, built upon what was sent where that had some of it already."""
     places = [place for place in named_missing(error) if place and place[0] != "query:"]
     wanted = [place for place in places if place[-1] != "model"]
@@ -512,15 +500,8 @@ def bodies_for(error: str, sent: object) -> Iterator[object]:
             yield from ({**kept, name: form} for form in ({"text": _Q}, {name: _Q}, [{"input": _Q}], [_Q]))
 
 
-def queries_for(error: str) -> Iterator[dict[str, str]]:
-    """Queries that have what the error names."""
-    for place in named_missing(error):
-        if place[-1].isidentifier():
-            yield {place[-1]: _Q}
-
-
-def described(url: str, seconds: float) -> Iterator[tuple[str, Any]]:
-    """Method and body, or query, by the service's own description at /openapi.json."""
+def _described(url: str, options: TargetOptions, seconds: float) -> Iterator[TargetOptions]:
+    """Requests by the service's own description at /openapi.json."""
     parts, sink = urlsplit(url), io.BytesIO()
     try:
         status, _ = fetch(f"{parts.scheme}://{parts.netloc}/openapi.json", sink, min(seconds, 5.0))
@@ -530,22 +511,25 @@ def described(url: str, seconds: float) -> Iterator[tuple[str, Any]]:
     paths = api.get("paths") if isinstance(api, dict) else None
     operations = paths.get(parts.path) or paths.get(parts.path.rstrip("/")) if isinstance(paths, dict) else None
     for method, operation in operations.items() if isinstance(operations, dict) else ():
-        if isinstance(operation, dict):
-            yield from _of_operation(method, operation, api)
+        if isinstance(operation, dict) and options.method.upper() in ("", method.upper()):
+            yield from _of_operation(method.upper(), operation, api, options)
 
 
-def _of_operation(method: str, operation: Mapping[str, Any], api: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _of_operation(
+    method: str, operation: Mapping[str, Any], api: Mapping[str, Any], options: TargetOptions
+) -> Iterator[TargetOptions]:
     content = _at(operation, "requestBody", "content", "application/json", "schema")
     if isinstance(content, dict):
         body = _example(content, api, "", 0)
         if isinstance(body, dict) and body:
-            yield method.upper(), body if _asks(body) else body | {_best(body): _Q}
+            asks = body if _asks(body) else body | {_best(body): _Q}
+            yield msgspec.structs.replace(options, method="" if method == "POST" else method, body=asks)
     parameters = operation.get("parameters")
     names = [
         one["name"] for one in parameters or () if isinstance(one, dict) and one.get("in") == "query" and "name" in one
     ]
     if names and not content:
-        yield method.upper(), {"query:": {_best(names): _Q}}
+        yield msgspec.structs.replace(options, method=method, query={_best(names): _Q})
 
 
 def _example(schema: Mapping[str, Any], api: Mapping[str, Any], name: str, depth: int) -> Any:

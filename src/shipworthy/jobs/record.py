@@ -14,7 +14,7 @@ from ..history import SHORT, History, RecordedRun
 from ..history.records import run_id, shown_name
 from ..reading.reports import row_name
 from ..text import visible
-from .commit import about_commit, base_branch, links, release_of, where_from
+from .commit import about_commit, base_branch, known_of_run, release_of, where_from
 
 TIMEOUT = 1.0  # seconds: a verdict does not wait longer to say since when
 RECORD_TIMEOUT = 5.0  # … nor for its place in history
@@ -104,14 +104,12 @@ def record_board(board: Board, config: Config, label: str = "") -> None:
     except ShipworthyError as error:
         board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
         return
-    place = where_from(config.folder)
-    known = {**place, **about_commit(place["commit"], config.folder, author=config.author), **links(place["commit"])}
-    known |= {"label": label, "gold_release": release_of(board)}
+    known = known_of_run(config.folder, label, author=config.author) | {"gold_release": release_of(board)}
     ids, warnings = history.record_all([_without_since(report_of(one)) for one in board.decisions], **known)
     if not warnings:
         with suppress(ShipworthyError):  # a picture is not worth a warning
             for decision in board.decisions:
-                board.trends |= _trends(history, decision, place["branch"], known["project"])
+                board.trends |= _trends(history, decision, known["branch"], known["project"])
     suites = [decision.suite for decision in board.decisions]
     board.run = board.run | {
         "history": dict(zip(suites, ids, strict=True)),
