@@ -233,6 +233,8 @@ def _kind(sentence: Sentence, *names: str) -> tuple[str, int]:
 def _written_out(text: str) -> str:
     """Lower case, straight apostrophes, contractions in full, without stars."""
     text = text.lower().replace("’", "'").replace("*", "")
+    if " " not in text.strip():
+        text = text.replace("_", " ")  # INSUFFICIENT_CONTEXT
     for short, pattern, full in _contractions() if "'" in text else ():
         text = pattern.sub(full, text) if short in text else text
     return text

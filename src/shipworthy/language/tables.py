@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from functools import cache, lru_cache
 from typing import Any
@@ -30,6 +31,13 @@ def words_of(name: str, key: str) -> tuple[str, ...]:
     """The words of one list: written as text with blanks between, or as a list where they hold blanks themselves."""
     listed = table(name)[key]
     return tuple(listed.split() if isinstance(listed, str) else listed)
+
+
+@cache
+def roughly() -> re.Pattern[str]:
+    """A word for "about", in any language, before a number."""
+    words = "|".join(re.escape(word).replace("_", " ") for word in words_of("words", "roughly"))
+    return re.compile(rf"\A\s*(?:{words})\s*(?=[$€£¥₹]?\s?\d)", re.I)
 
 
 @cache
