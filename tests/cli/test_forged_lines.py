@@ -286,7 +286,7 @@ def test_a_fault_of_ours_is_told_in_lines_of_ours(cli: Cli, monkeypatch: pytest.
     def broken(path: object) -> None:
         raise ValueError("\n::error::forged\n\x1b[2J")
 
-    monkeypatch.setattr("shipworthy.config.load_config", broken)
+    monkeypatch.setattr("shipworthy.cli.check.load_config", broken)
     ran = cli("check")
     assert ran.code == 4 and "[internal]" in ran.err
     check_text(ran.err)
@@ -296,7 +296,7 @@ def test_a_program_that_asks_to_end_is_no_verdict(cli: Cli, monkeypatch: pytest.
     def leave(path: object) -> None:
         raise SystemExit(0)
 
-    monkeypatch.setattr("shipworthy.config.load_config", leave)
+    monkeypatch.setattr("shipworthy.cli.check.load_config", leave)
     assert cli("check").code == 4
 
 

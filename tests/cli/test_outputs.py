@@ -14,7 +14,7 @@ from test_json_errors import commands
 from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
 from shipworthy import evaluate
 from shipworthy.cli import group
-from shipworthy.cli._outputs import FILES, FOLDERS, is_output
+from shipworthy.cli._output import FILES, FOLDERS, is_output
 from shipworthy.reading.lock import freeze
 
 WRITES = re.compile(r"\b(write|save|goes|go\.|keep vectors)\b", re.I)

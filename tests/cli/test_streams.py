@@ -184,7 +184,7 @@ def test_the_verdict_is_printed_before_anything_waits_for_history(
         board.run["warnings"] = ["history is locked"]
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("shipworthy.jobs.check.record_board", wait)
+    monkeypatch.setattr("shipworthy.cli.check.record_board", wait)
     ran = cli("check", "--format", form)
     assert ran.code == wanted and printed[0] and not ran.out
     assert "history is locked" in ran.err

@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 from shipworthy.config import Config, find_config, load_config, schema
 from shipworthy.config.keys import GATE, SECTIONS, TARGET, WAIVER, configurable, inputs_of, options_of
-from shipworthy.config.lines import line_of
+from shipworthy.config.values import line_of
 from shipworthy.core.options import make_options
 from shipworthy.errors import UsageError
 from shipworthy.suites import SUITES, load_suite

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from conftest import EFFORT
 from shipworthy import UsageError, evaluate
 from shipworthy.demo import FAULTS, INDEXES, Knobs, answer, gold_path, retrieve
-from shipworthy.demo.blocks import blocks, document, locked_rules
+from shipworthy.demo.retrieval import blocks, document, locked_rules
 from shipworthy.runner.jitter import jitter
 
 GOLD: list[dict[str, Any]] = [json.loads(line) for line in gold_path().read_text("utf-8").splitlines()]

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Ran
 from shipworthy.demo import gold_path, pipeline
-from shipworthy.demo.faults import striking
+from shipworthy.demo.pipeline import striking
 
 Cli = Callable[..., Ran]
 

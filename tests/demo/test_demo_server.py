@@ -23,7 +23,7 @@ import uvicorn
 from hypothesis import HealthCheck, settings
 
 from shipworthy.demo import FAULTS, INDEXES, Knobs, answer, pipeline
-from shipworthy.demo.faults import striking
+from shipworthy.demo.pipeline import striking
 from shipworthy.demo.server import MAX_BODY, create_app, serve
 from shipworthy.errors import EnvironmentFailure, UsageError
 from waiting import FOREVER, wait_until

@@ -43,7 +43,7 @@ def test_line_ends_marks_and_composition_do_not_move_places(tmp_path: Path) -> N
 
 
 def test_html_is_what_a_reader_sees() -> None:
-    from shipworthy.documents.html import text_of
+    from shipworthy.documents.formats import text_of
 
     page = (
         "<html><head><title>x</title><style>p{}</style></head><body><script>alert('no')</script><h2>Fees</h2>"

@@ -275,7 +275,7 @@ CONFIG = '[suites.answers]\ngold = "gold.jsonl"\ntrace = "trace.jsonl"\n\n[histo
 @pytest.mark.parametrize("name", [*BROKEN, "damaged spool", "locked"])
 def test_check_decides_as_without_history(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("shipworthy.jobs.check.HISTORY_TIMEOUT", 0.1)
+    monkeypatch.setattr("shipworthy.jobs.record.RECORD_TIMEOUT", 0.1)
     (tmp_path / "shipworthy.toml").write_text(CONFIG)
     write_lines(tmp_path / "gold.jsonl", [gold(f"Q{index}") for index in range(9)])
     write_lines(tmp_path / "trace.jsonl", [trace(f"Q{index}") for index in range(9)])

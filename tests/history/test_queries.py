@@ -12,7 +12,7 @@ from conftest import gold, trace
 from shipworthy import evaluate
 from shipworthy.core.decision import report
 from shipworthy.history import History, RecordedRun
-from shipworthy.jobs.since import Since, failing_in, newest_run
+from shipworthy.jobs.record import Since, failing_in, newest_run
 from shipworthy.pages.data import Cell, bring_up_to_date, reading
 
 pytest_plugins = ("databases",)  # the fixture url: SQLite, and PostgreSQL where it is installed

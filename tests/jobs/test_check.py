@@ -21,8 +21,8 @@ from shipworthy.core.control import Setup
 from shipworthy.core.options import fields_of
 from shipworthy.history import History
 from shipworthy.jobs import check as checking
+from shipworthy.jobs import record as recording
 from shipworthy.jobs.check import drive
-from shipworthy.jobs.evaluate import parameters
 from shipworthy.reading.lock import freeze
 from shipworthy.report import render, views
 from shipworthy.suites import load_suite
@@ -385,7 +385,7 @@ def test_trouble_with_history_never_changes_a_verdict(
     project: Path, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = project / ".shipworthy" / "history.db"
-    monkeypatch.setattr(checking, "HISTORY_TIMEOUT", 0.2)
+    monkeypatch.setattr(recording, "RECORD_TIMEOUT", 0.2)
     if damage == "folder":
         (project / ".shipworthy").write_text("a file in the way")
     else:
@@ -450,7 +450,8 @@ def test_a_config_has_a_key_for_each_parameter_of_a_suite_and_no_other(name: str
     driving = {"target", "seeds", "jitters", "paraphrases"}
     suite = load_suite(name)
     hidden = {field.name for field in fields_of(suite.options).values() if not field.opt.config}
-    assert {*inputs_of(name), *options_of(name)} - driving == parameters(suite) - driving - hidden
+    parameters = {spec.name for spec in suite.inputs} | set(fields_of(suite.options))
+    assert {*inputs_of(name), *options_of(name)} - driving == parameters - driving - hidden
 
 
 def test_the_command_line(project: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from harness.nowrites import no_writes_outside
 from shipworthy import ShipworthyError, check, compare, evaluate, verify
 from shipworthy.core.decision import digest, encode
 from shipworthy.history import History
-from shipworthy.jobs.narrowing import failing_qids
+from shipworthy.jobs.check import failing_qids
 from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
 from webserver import serving

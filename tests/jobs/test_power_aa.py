@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
 from shipworthy import DataError, evaluate, stats
-from shipworthy.jobs.flips import DRAWS, flips
+from shipworthy.jobs.power import DRAWS, flips
 
 ITEMS = [*(gold(f"A{i:02}") for i in range(40)), unanswerable("U1")]
 

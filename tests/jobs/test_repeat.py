@@ -17,7 +17,7 @@ import pytest
 
 from conftest import Cli, gold, write_lines
 from shipworthy.jobs.evaluate import evaluate
-from shipworthy.jobs.flips import flips
+from shipworthy.jobs.power import flips
 from waiting import wait_until
 from webserver import serving
 

@@ -12,7 +12,7 @@ from conftest import Cli, gold, refusal, trace, unanswerable
 from conftest import write_lines as write
 from shipworthy import check, evaluate, verify
 from shipworthy.core.decision import digest, encode, report
-from shipworthy.jobs.narrowing import failing_qids
+from shipworthy.jobs.check import failing_qids
 from shipworthy.reading.reports import load_report
 
 ITEMS = [gold("A1"), gold("A2", type="table"), unanswerable("U1")]

@@ -15,7 +15,7 @@ import click
 from .._version import __version__
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..suites import SUITES
-from ._outputs import guarded
+from ..text import visible
 from ._say import flushed, open_streams, reader_left, say, say_json
 
 # verb → what `shipworthy --help` says of it; its module in this folder has a click command named `command`
@@ -47,6 +47,13 @@ COMMANDS = {
     "schema": "Print JSON Schemas for editors.",
     "mcp": "Let a coding assistant check, explain and compare (MCP server).",
 }
+# Verbs beside another one, in its module, as `VERB_command`.
+_WITH = {
+    **dict.fromkeys(("aa", "power", "verify"), "compare"),
+    **dict.fromkeys(("baseline", "serve", "site"), "history"),
+    **dict.fromkeys(("mcp", "schema"), "init"),
+    "push": "import",
+}
 _ELSEWHERE = ("answers", "reasoning", "raters", "guard")  # suites whose verb has another name
 _WITHOUT_VERB = {name: question for name, question in SUITES.items() if name not in (*COMMANDS, *_ELSEWHERE)}
 # Verbs that need nothing but a suite's inputs and options are made from these: verb → suite.
@@ -63,13 +70,15 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        home = "_flags" if cmd_name in _MADE else _WITH.get(cmd_name, cmd_name)
+        module = import_module(f".{home}{'_' * iskeyword(home)}", __name__)
         if cmd_name in _MADE:
-            from ._scoring import scoring_command
-
-            command = scoring_command(_MADE[cmd_name], cmd_name)
+            command = module.scoring_command(_MADE[cmd_name], cmd_name)
         else:
-            command = import_module(f".{cmd_name}{'_' * iskeyword(cmd_name)}", __name__).command
+            command = getattr(module, f"{cmd_name}_command" if cmd_name in _WITH else "command")
         gc.freeze()  # what is loaded now stays to the end: to look through it for cycles is a tenth of a small run
+        from ._output import guarded
+
         return guarded(command)
 
     def resolve_command(
@@ -183,8 +192,6 @@ def _reason(error: OSError) -> str:
 
 def _show_usage(error: click.ClickException, words: list[str]) -> UsageError:
     """What click says of a wrong argument, which it quotes, and what to type instead, where that can be told."""
-    from ._usage import suggestion
-
     context = error.ctx if isinstance(error, click.UsageError) else None
     what, where, hint = " ".join(error.format_message().split()), "", ""
     if context is not None and type(error).__name__ == "NoArgsIsHelpError":  # which click 8.1 does not have
@@ -214,3 +221,60 @@ def _show_fault(error: Exception) -> EnvironmentFailure:
     found = EnvironmentFailure(what, hint="There is no verdict; please report this.", code="internal")
     say(f"shipworthy: {found}", err=True)
     return found
+
+
+def suggestion(error: click.ClickException, words: list[str]) -> str:
+    """`Did you mean: shipworthy latency score --gold g.jsonl`, or nothing; `words` are all that was typed."""
+    if not isinstance(error, click.NoSuchOption) or (context := error.ctx) is None:
+        return ""
+    import shlex
+
+    depth = _depth(context)
+    rest, command = words[depth:], context.command
+    if isinstance(command, click.Group):
+        meant = _with_verb(command, context, rest, error.option_name)
+    else:
+        meant = _with_argument(command, context, rest, error.option_name)
+    return f"Did you mean: {visible(shlex.join(['shipworthy', *words[:depth], *meant]), 400)}" if meant else ""
+
+
+def _depth(context: click.Context) -> int:
+    """How many of the words name the command."""
+    return 0 if context.parent is None else 1 + _depth(context.parent)
+
+
+def _with_verb(group: click.Group, context: click.Context, rest: list[str], option: str) -> list[str]:
+    """The words with the verb that is missing, or in the wrong place: one that knows all options; `score` first."""
+    knows = {
+        name: {spelling for param in verb.params for spelling in param.opts}
+        for name in group.list_commands(context)
+        if (verb := group.get_command(context, name)) is not None
+    }
+    if named := next((word for word in rest if word in knows), None):
+        return [named, *(word for word in rest if word != named)] if option in knows[named] else []
+    typed = {word.partition("=")[0] for word in rest if word.startswith("--") and word != "--"}
+    able = [name for name, known in knows.items() if typed <= known]
+    able = able or [name for name, known in knows.items() if option in known]
+    return ["score" if "score" in able else able[0], *rest] if able else []
+
+
+def _with_argument(command: click.Command, context: click.Context, rest: list[str], option: str) -> list[str]:
+    """The words without the option's name, where its value is what the command takes without a name, and lacks."""
+    place = next((place for place, word in enumerate(rest) if word.partition("=")[0] == option), len(rest))
+    before, after = rest[:place], rest[place + 1 :]
+    value = rest[place].partition("=")[2] if "=" in rest[place] else after.pop(0) if after else ""
+    if not value or value.startswith("-") or _suffices(command, context, [*before, *after]):
+        return []
+    meant = [*before, value, *after]
+    return meant if _suffices(command, context, meant) else []
+
+
+def _suffices(command: click.Command, context: click.Context, words: list[str]) -> bool:
+    """Whether the words have all that the command must be given without a name, and nothing unknown."""
+    try:
+        found, left, _ = command.make_parser(context).parse_args(list(words))
+    except click.UsageError:
+        return False
+    required = [param.name or "" for param in command.params if isinstance(param, click.Argument) and param.required]
+    given = (found.get(name) for name in required)  # a mark of click's where there is nothing
+    return bool(required) and not left and all(isinstance(one, (str, tuple)) and one for one in given)

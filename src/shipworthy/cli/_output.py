@@ -1,111 +1,35 @@
-"""Output: how a decision leaves the program, and how far reading has come."""
+"""Output: how a decision leaves the program, how far reading has come; and no output takes the place of an input."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engines import BEFORE, ENGINES, SETTINGS, unknown_engine
-from ..errors import EnvironmentFailure
-from ..report import FORMATS, form_of
-from ._flags import F, text, together, whole
+from ..errors import EnvironmentFailure, ShipworthyError, UsageError
+from ..report import form_of, pieces, summary, write
+from ..text import visible
 from ._say import say, say_json, tell, write_out
 
 if TYPE_CHECKING:
     from ..core.board import Board
     from ..core.decision import Decision
 
-    _Choice = click.Choice[str]
-else:
-    _Choice = click.Choice  # older releases have no type of choices
 
-_VERBOSE = "shipworthy.verbose"
+VERBOSE = "shipworthy.verbose"
 STAMPED = ("json", "html", "markdown")  # formats that say which build was judged
-
-
-def output_flags(command: F) -> F:
-    """--json, --format, --output: where the decision goes."""
-    for option in (
-        click.option(
-            "-o",
-            "--output",
-            "outputs",
-            multiple=True,
-            metavar="FILE",
-            callback=_check_endings,
-            help="Also write a report; the ending chooses the format (.html .json .md .tsv .txt .xml for JUnit, "
-            ".svg for a badge, .badge.json for shields, .prom for OpenMetrics, .csv and .parquet for rows, "
-            ".otlp.json for OpenTelemetry, .mlflow.json for MLflow). Repeatable.",
-        ),
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(list(FORMATS)),
-            default="text",
-            show_default=True,
-            help="What to print on standard output; `github` prints workflow annotations.",
-        ),
-        click.option("--json", "form", flag_value="json", help="Short for --format json."),
-        click.option(
-            "-v",
-            "--verbose",
-            is_flag=True,
-            expose_value=False,
-            callback=_keep_verbose,
-            help="Also show gates that pass, and what each metric means.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def _keep_verbose(ctx: click.Context, _param: click.Parameter, verbose: bool) -> None:
-    """Only printing asks for it, so that no command has to pass it on."""
-    ctx.meta[_VERBOSE] = verbose
 
 
 def is_verbose() -> bool:
     context = click.get_current_context(silent=True)
-    return bool(context and context.meta.get(_VERBOSE))
-
-
-class _EngineName(_Choice):
-    """A name that an engine had before is answered with the one that it has now."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in BEFORE:
-            raise unknown_engine(value)
-        return super().convert(value, param, ctx)
-
-
-def engine_flags(command: F) -> F:
-    """--engine and its settings: how the work is done, which changes no byte of what comes out."""
-    return together(
-        (
-            click.option(
-                "--engine",
-                type=_EngineName(list(ENGINES)),
-                default="auto",
-                show_default=True,
-                help="How to run: `auto` uses all cores if the files are large.",
-            ),
-            whole("--jobs", 1, SETTINGS["jobs"], metavar="N"),
-            text("--scheduler", "ADDRESS", SETTINGS["scheduler"]),
-            text("--memory-limit", "SIZE", SETTINGS["memory_limit"]),
-        )
-    )(command)
-
-
-def _check_endings(_ctx: click.Context, _param: click.Parameter, outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """An ending that names no format is an error before anything is sent or scored."""
-    for path in outputs:
-        form_of(path)
-    return outputs
+    return bool(context and context.meta.get(VERBOSE))
 
 
 def emit(decision: Decision | Board, form: str, outputs: Iterable[str] = ()) -> int:
@@ -129,7 +53,12 @@ def shows_items(form: str, outputs: Iterable[str]) -> bool:
 def show(decision: Decision | Board, form: str) -> bool:
     """Print the decision; False where standard output takes no more, such as on a full disk."""
     try:
-        write_out(_rendered(decision, form))
+        if form == "text":
+            from ..report.terminal import for_stream
+
+            write_out(for_stream(decision, sys.stdout, is_verbose()))
+        else:
+            write_out(pieces(decision, form))
     except OSError as error:
         say(f"shipworthy: the verdict can't be printed: {error.strerror or error}. [environment]", err=True)
         say(f"shipworthy: it is {decision.verdict}", err=True)
@@ -139,18 +68,14 @@ def show(decision: Decision | Board, form: str) -> bool:
 
 def finish(decision: Decision | Board, printed: bool, outputs: Iterable[str] = ()) -> int:
     """Write the reports and the job's summary of a decision that was printed, or not; the exit code of it all."""
-    from ..report import pieces
-
     done = [printed, *(write_beside(path, pieces(decision, form_of(path))) for path in outputs)]
-    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _summarise(decision, summary)
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _summarise(decision, place)
     return decision.exit_code if all(done) else EnvironmentFailure.exit_code
 
 
 def write_beside(path: str, content: bytes | Iterable[bytes]) -> bool:
     """Write one file beside the verdict; False, and said, where that is impossible."""
-    from ..report import write
-
     try:
         write(path, content)
     except EnvironmentFailure as error:
@@ -159,23 +84,11 @@ def write_beside(path: str, content: bytes | Iterable[bytes]) -> bool:
     return True
 
 
-def _rendered(decision: Decision | Board, form: str) -> str | Iterable[bytes]:
-    if form == "text":
-        from ..report.terminal import for_stream
-
-        return for_stream(decision, sys.stdout, is_verbose())
-    from .. import report
-
-    return report.pieces(decision, form)
-
-
 def _summarise(decision: Decision | Board, path: str) -> None:
     """Append the Markdown to the job's summary; whatever happens there leaves the verdict as it is."""
-    from .. import report
-
     try:
         with open(path, "ab") as stream:
-            stream.write(report.summary(decision, stream.tell()))
+            stream.write(summary(decision, stream.tell()))
     except OSError as error:
         say(f"shipworthy: the job summary can't be written: {error.strerror or error}. [summary]", err=True)
 
@@ -199,15 +112,9 @@ def show_findings(findings: Sequence[Any], strict: bool, as_json: bool) -> int:
 class Ticker:
     """A line on standard error that says how far reading has come, once a second, only for people."""
 
-    def __init__(self, what: str) -> None:
-        self._what, self._start = what, time.monotonic()
-        self._last = self._start
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
         self._shown = False
-
-    @classmethod
-    def for_people(cls, what: str) -> Ticker | None:
-        """A ticker where somebody may be watching, else none: a pipe wants no progress, and no cost for it."""
-        return cls(what) if sys.stderr.isatty() else None
 
     def __call__(self, count: int) -> None:
         now = time.monotonic()
@@ -215,8 +122,104 @@ class Ticker:
             return
         self._last, self._shown = now, True
         rate = count / max(now - self._start, 1e-9)
-        tell(f"\r{count:,} {self._what} read, {rate:,.0f}/s ")
+        tell(f"\r{count:,} records read, {rate:,.0f}/s ")
 
     def close(self) -> None:
         if self._shown:
             tell("\r\x1b[K")
+
+
+# Flags that name a file to write; another name of such a flag may be that of an input of another command.
+FILES = frozenset(
+    (
+        *("-o", "--output", "--out", "--comment", "--draft-gold", "--draft", "--csv", "--tsv", "--embed-cache"),
+        *("--disagreements", "--ratings"),
+    )
+)
+# Flags that name a folder, and what is written there.
+FOLDERS = {
+    "--write-trec": ("qrels.txt", "run.txt"),
+    "--output-dir": ("reason-report.json", "[0-9][0-9][0-9]-*.json"),
+    "--out": ("live.jsonl", "shadow.jsonl", "qrels.txt", "live.run.txt", "shadow.run.txt"),
+}
+
+
+def guarded(command: click.Command) -> click.Command:
+    """The command, and those below it, with a look at the flags before anything is read, sent or written."""
+    for inner in getattr(command, "commands", {}).values():
+        guarded(inner)
+    call = command.callback
+    if call is None or not any(map(is_output, command.params)) or hasattr(call, "__wrapped__"):
+        return command
+
+    @wraps(call)
+    def look_first(**given: Any) -> Any:
+        context = click.get_current_context()
+        if written := list(_written(context)):
+            read = list(_read(context))
+            for flag, path in written:
+                _refuse(flag, path, read)
+        return call(**given)
+
+    command.callback = look_first
+    return command
+
+
+def is_output(param: click.Parameter) -> bool:
+    return not FILES.isdisjoint(param.opts) or not FOLDERS.keys().isdisjoint(param.opts)
+
+
+def _written(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Each file that a flag names to be written, if it is there already."""
+    for param in filter(is_output, context.command.params):
+        names = next((FOLDERS[name] for name in param.opts if name in FOLDERS and param.metavar == "DIR"), ())
+        for path in _texts(context.params.get(param.name or "")):
+            for file in [str(file) for name in names for file in Path(path).glob(name)] if names else [path]:
+                if os.path.isfile(file):
+                    yield param.opts[-1], file
+
+
+def _read(context: click.Context) -> Iterator[str]:
+    """Every file that the command may read: those of its other flags, its config and what that names, their locks."""
+    from ..config import find_config, load_config
+    from ..reading.files import STANDARD_INPUT, files_of
+    from ..reading.lock import locks_of
+
+    named = [
+        text
+        for param in context.command.params
+        if not is_output(param)
+        for text in _texts(context.params.get(param.name or ""))
+    ]
+    if config := context.params.get("config") or find_config():
+        named.append(str(config))
+        if "config" in context.params:
+            with suppress(ShipworthyError):  # what is wrong with it is told by the command
+                suites = load_config(config).suites
+                named += [
+                    text for suite in suites for text in _texts([*suite.inputs.values(), *suite.options.values()])
+                ]
+    for text in named:
+        for path in (STANDARD_INPUT if text == "-" else text, text.partition("=")[2]):
+            if path and "://" not in path:
+                yield from files_of(path)
+                yield from locks_of(path)
+
+
+def _texts(value: object) -> list[str]:
+    """What a flag was given, once or several times."""
+    if isinstance(value, (list, tuple)):
+        return [text for one in value for text in _texts(one)]
+    return [os.fspath(value)] if isinstance(value, (str, os.PathLike)) else []
+
+
+def _refuse(flag: str, path: str, read: list[str]) -> None:
+    for other in read:
+        with suppress(OSError, ValueError):  # gone, or no path at all
+            if os.path.samefile(path, other):
+                raise UsageError(
+                    f"{flag} would replace {visible(other)}, which this command reads",
+                    where=visible(path),
+                    hint="Give another file.",
+                    code="output-is-input",
+                )

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import click
 
 from ..errors import EnvironmentFailure
+from ..report.tsv import cell
 from ..suites import load_suite
-from ._flags import text
+from ..suites.agreement.explain import COLUMNS, disagreements
+from ._flags import score_suite, scoring_command, scoring_flags, text
 from ._output import emit, write_beside
-from ._scoring import score as score_suite
-from ._scoring import scoring_command, scoring_flags
 
 SUITE = load_suite("agreement")
 
@@ -47,8 +47,5 @@ command.add_command(scoring_command("raters", "raters"))
 
 
 def _rows(items: Iterable[dict[str, object]]) -> bytes:
-    from ..report.tsv import cell
-    from ..suites.agreement.explain import COLUMNS, disagreements
-
     rows: list[list[object]] = [list(COLUMNS), *([item[name] for name in COLUMNS] for item in disagreements(items))]
     return "".join("\t".join(map(cell, row)) + "\n" for row in rows).encode("utf-8", "backslashreplace")

@@ -9,8 +9,14 @@ from typing import Any
 
 import click
 
-from ._flags import many, switch, text, whole
-from ._output import engine_flags, finish, output_flags, show, write_beside
+from ..config import load_config
+from ..errors import UsageError
+from ..jobs.check import check, drive, driving, failing_qids, noise, refuse_incomparable, repeated
+from ..jobs.commit import stamp
+from ..jobs.record import record_board
+from ..report.comment import render
+from ._flags import engine_flags, many, output_flags, switch, text, whole
+from ._output import finish, show, write_beside
 from ._say import say
 from ._target import announce, dedupe_flag
 
@@ -73,11 +79,6 @@ def command(
     Exits 0 on SHIP, 1 on NO-SHIP, 2 when the config or its gates are wrong, 3 when the data can't be judged, 4 when the
     environment failed.
     """
-    from ..config import load_config
-    from ..jobs.check import check, drive, driving, noise, record_board, refuse_incomparable, repeated
-    from ..jobs.commit import stamp
-    from ..jobs.narrowing import failing_qids
-
     settings = load_config(config)
     _check_flags(drive_first, filter_failing, repeat, resume)
     failing = failing_qids(filter_failing) if filter_failing else None
@@ -106,8 +107,6 @@ def command(
         record_board(board, settings, label)
     printed = show(board, form) if printed is None else printed
     if comment:
-        from ..report.comment import render
-
         text = render(board, _name_of(settings.path, settings.folder))
         printed &= write_beside(comment, text.encode("utf-8", "backslashreplace"))
     code = finish(board, printed, outputs)
@@ -117,8 +116,6 @@ def command(
 
 
 def _check_flags(drive_first: bool, filter_failing: str | None, repeat: int, resume: bool) -> None:
-    from ..errors import UsageError
-
     if filter_failing and not drive_first:
         raise UsageError(
             "--filter-failing needs --run: it selects the questions to send again",

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import msgspec
 
-from ..jobs.controls import with_controls
+from ..config import find_config, load_config
+from ..errors import UsageError
+from ..jobs.check import choose_suites
+from ..jobs.controls import ControlResult, Results, run_controls, with_controls
+from ..report import write
+from ..report.json import dumps
 from ..suites import load_suite
 from ..text import one_line
-from ._flags import many, print_json, text
+from ._flags import gate_arguments, many, option_flags, option_values, print_json, table_flags, text
 from ._say import write_out
-from ._scoring import gate_arguments, option_flags, option_values, table_flags
-
-if TYPE_CHECKING:
-    from ..jobs.controls import ControlResult, Results
 
 SUITES = [load_suite(name) for name in with_controls()]
 
@@ -43,8 +45,6 @@ def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple
     shipworthy controls --gold gold.jsonl -o controls.json
     shipworthy controls --suite answers --gold gold.jsonl --gates precision=0.85 --scu-enforced
     """
-    from ..report import write
-
     source, results = _run(suite, config, flags)
     write_out(_json(source, results) if as_json else _text(source, results))
     for path in outputs:
@@ -54,13 +54,6 @@ def command(suite: str | None, config: str | None, as_json: bool, outputs: tuple
 
 def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[str, Results]:
     """By the config where that is asked for, or where there is one and nothing else was said."""
-    import msgspec
-
-    from ..config import find_config, load_config
-    from ..errors import UsageError
-    from ..jobs.check import choose_suites
-    from ..jobs.controls import run_controls
-
     gold, gates = flags.pop("gold"), gate_arguments(flags.pop("gates"), flags.pop("more"))
     options = option_values(SUITES, flags)
     if config and (gold or gates or options):
@@ -81,8 +74,6 @@ def _run(suite: str | None, config: str | None, flags: dict[str, Any]) -> tuple[
 
 
 def _json(source: str, results: Results) -> bytes:
-    from ..report.json import dumps
-
     return dumps({"made_from": source} | results.report()) + b"\n"
 
 
@@ -93,13 +84,10 @@ def _text(source: str, results: Results) -> bytes:
         lines += ["", name]
         for one in results:
             if one.suite == name:
+                state = "skipped" if one.skipped else "BROKEN" if one.broken else "ok"
                 verdict = "" if one.skipped else one.verdict
-                lines.append(f"  {_state(one):<8}{verdict:<12}{one.name:<{width}}  {_why(one)}".rstrip())
+                lines.append(f"  {state:<8}{verdict:<12}{one.name:<{width}}  {_why(one)}".rstrip())
     return "".join(f"{one_line(line)}\n" for line in [*lines, "", str(results)]).encode()
-
-
-def _state(one: ControlResult) -> str:
-    return "skipped" if one.skipped else "BROKEN" if one.broken else "ok"
 
 
 def _why(one: ControlResult) -> str:

@@ -6,20 +6,27 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+from ..core.board import Board
+from ..core.contracts import Gold
+from ..core.decision import Decision, report
+from ..core.sources import read_gold
+from ..demo import gold_path, retrieve
+from ..demo.pipeline import FAULTS
+from ..demo.reasoner import load_notes, reason
 from ..errors import EnvironmentFailure, UsageError
+from ..jobs.commit import stamp
 from ..jobs.evaluate import evaluate
+from ..report import render, write
+from ..runner import run, run_load
+from ..runner.reasoner import ask_all, reasoner_target
+from ..suites.reasoning.contracts import answer_row, read_fixture
 from ._flags import many, text, whole
 from ._output import show, write_beside
 from ._say import say
-
-if TYPE_CHECKING:
-    from ..core.contracts import Gold
-    from ..core.decision import Decision
-
 
 DEGRADED = "degraded_index"
 FORMS = ("html", "json")  # of the reports that are written
@@ -74,11 +81,6 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
     """
     if context.invoked_subcommand:
         return 0
-    from ..core.board import Board
-    from ..core.sources import read_gold
-    from ..demo import gold_path
-    from ..jobs.commit import stamp
-    from ..report import render
 
     check_faults(faults)
     gold = os.fspath(gold_path())
@@ -96,7 +98,6 @@ def command(context: click.Context, faults: tuple[str, ...], suites: tuple[str, 
 
 def _planted_site(tour: Tour) -> str:
     """Pages over a planted history: a question that broke, a coin, an outage. The page to open."""
-    from ..core.decision import report
     from ..demo.planted import NIGHTS, nights
     from ..history import History
     from ..pages.site import write_site
@@ -117,8 +118,6 @@ def _planted_site(tour: Tour) -> str:
 
 def check_faults(faults: tuple[str, ...]) -> None:
     """An unknown fault is refused before anything is sent; the message lists every fault."""
-    from ..demo.faults import FAULTS
-
     known = (*FAULTS, DEGRADED)
     for fault in faults:
         if fault not in known:
@@ -160,8 +159,6 @@ def _stability(tour: Tour) -> Decision:
 
 
 def _latency(tour: Tour) -> Decision:
-    from ..runner import run_load
-
     _say(f"measuring latency: {len(tour.golds)} requests at 40 per second")
     summary = run_load(tour.golds, tour.target, tour.path("latency.jsonl"), loads=(40,), overwrite=True)
     return evaluate("latency", gold=tour.gold, trace=summary.out, accuracy=tour.accuracy)
@@ -182,10 +179,6 @@ def _retrieval(tour: Tour) -> Decision:
 
 
 def _reasoning(tour: Tour) -> Decision:
-    from ..demo.reasoner import load_notes, reason
-    from ..runner.reasoner import ask_all, reasoner_target
-    from ..suites.reasoning.contracts import answer_row, read_fixture
-
     cases, notes = read_fixture(None).cases, load_notes()
     _say(f"sending {len(cases)} prompts to the built-in reasoner")
     answers = ask_all(cases, reasoner_target(function=lambda prompt, **_: reason(prompt, notes)))
@@ -206,8 +199,6 @@ STEPS: dict[str, Callable[[Tour], Decision]] = {
 
 def _asked(tour: Tour, name: str, **plan: Any) -> str:
     """Send the whole plan to the pipeline, with a progress bar; the responses stay in a file."""
-    from ..runner import run
-
     runs = len(tour.golds) * len(plan.get("seeds", "0")) * len(plan.get("jitters", "0"))
     _say(f"sending {runs:,} questions to the built-in pipeline")
     run(tour.golds, tour.target, tour.path(name), overwrite=True, progress=sys.stderr.isatty(), **plan)
@@ -215,8 +206,6 @@ def _asked(tour: Tour, name: str, **plan: Any) -> str:
 
 
 def _retrieved(tour: Tour, index: str, golds: list[Gold]) -> str:
-    from ..demo import retrieve
-
     path = tour.path(f"{index}.jsonl")
     _write_lines(
         path,
@@ -230,8 +219,6 @@ def _retrieved(tour: Tour, index: str, golds: list[Gold]) -> str:
 
 
 def _write_lines(path: str, rows: Any) -> None:
-    from ..report import write
-
     write(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 

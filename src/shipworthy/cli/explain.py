@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
+from datetime import datetime
 
 import click
 
+from ..jobs.explain import explain
 from ._flags import text
 from ._say import say
 
@@ -31,8 +35,6 @@ def command(name: str, report: str, url: str) -> None:
     shipworthy explain Q17 --report report.json
     shipworthy explain gate-unknown              # what an error code means and how to fix it
     """
-    from ..jobs.explain import explain
-
     for line in explain(name, report, lambda: _last(url)):
         for part in _fitted(line):
             say(part)
@@ -42,17 +44,12 @@ def _fitted(line: str) -> list[str]:
     """A line as wide as the terminal, continued below its text; whole where nobody watches."""
     if not sys.stdout.isatty():
         return [line]
-    import shutil
-    import textwrap
-
     indent = " " * (12 if line.startswith("  ") and line[2:12].strip() and line[11:12] == " " else 2)
     return textwrap.wrap(line, min(shutil.get_terminal_size().columns, 100), subsequent_indent=indent) or [line]
 
 
 def _last(url: str) -> tuple[dict[str, object], float]:
     """The newest run of each suite as one board, and when the last of them was recorded."""
-    from datetime import datetime
-
     from .history import open_history
 
     history = open_history(url)

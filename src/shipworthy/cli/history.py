@@ -1,16 +1,24 @@
-"""`shipworthy history`: the recorded runs."""
+"""History: the recorded runs, named baselines, and the pages that show them, in a folder or over HTTP."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import Any
 
 import click
+import msgspec
 
-from ._flags import print_json, text, whole
+from ..config import HISTORY, find_config, load_config
+from ..history import SHORT, History
+from ..history.flaky import flaky
+from ..history.items import as_json as item_as_json
+from ..history.items import spans
+from ..history.nightly import nightly_of
+from ..reading.jsonl import read_objects
+from ..reading.reports import load_report, reports_of
+from ..text import plural, visible
+from ._flags import many, print_json, switch, text, whole
 from ._say import say, say_json
-
-if TYPE_CHECKING:
-    from ..history import History
 
 URL = text(
     "--history url",
@@ -38,11 +46,6 @@ def command() -> None:
 
 def open_history(url: str = "") -> History:
     """The history that was named, or the config's, or the default one."""
-    import os
-
-    from ..config import HISTORY, find_config, load_config
-    from ..history import History
-
     if url or not find_config():
         return History(url or os.environ.get("SHIPWORTHY_HISTORY", HISTORY))
     config = load_config()
@@ -57,10 +60,6 @@ def open_history(url: str = "") -> History:
 @print_json
 def list_command(url: str, suite: str, branch: str, limit: int, as_json: bool) -> None:
     """List the last runs, newest last."""
-    import msgspec
-
-    from ..history import SHORT
-
     runs = open_history(url).runs(suite=suite, branch=branch, limit=limit)
     if as_json:
         return say_json(msgspec.to_builtins(runs))
@@ -80,7 +79,6 @@ def show_command(run: str, url: str, as_json: bool) -> None:
     """Show one run: decision, reasons and gates; with --json the whole report. RUN is an id, a label, a number or
     `last`.
     """
-
     history = open_history(url)
     found, report = history.find(run), history.report(run)
     if as_json:
@@ -146,8 +144,6 @@ def item_command(qid: str, url: str, suite: str, branch: str, project: str, last
     shipworthy history item Q07
     shipworthy history item Q07 --branch main --json
     """
-    from ..history.items import as_json as item_as_json
-
     found = open_history(url).item(qid, suite=suite, branch=branch, project=project, limit=last)
     if as_json:
         return say_json([item_as_json(one) for one in found])
@@ -178,13 +174,9 @@ def nightly_command(url: str, suite: str, branch: str, project: str, since: str,
     seen. Without a change E ever reaches 20, which is an alarm, in
     at most 1 history of 20, however flaky items are. The first evidence comes with the sixth run.
     """
-    from ..history.nightly import nightly_of
-
     history = open_history(url)
     found, left_out = nightly_of(history, suite=suite, branch=branch, project=project, since=since)
     if as_json:
-        import msgspec
-
         plain = msgspec.to_builtins(found, enc_hook=float)
         say_json({"alarm": found.alarm, "left_out": left_out, **plain})
         return 1 if found.alarm else 0
@@ -207,12 +199,6 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
     Runs of the newest run's project, branch and gold set count. Runs in which an unusual share failed are left out.
     To exclude a question from the gates until a given day, use [[quarantine]] in the config.
     """
-    import msgspec
-
-    from ..history.flaky import flaky
-    from ..history.items import spans
-    from ..text import plural, visible
-
     history = open_history(url)
     found = flaky(history, suite=suite, branch=branch, project=project, last=last, failures=failures)
     out = [run.seq for run in found.outages]
@@ -234,8 +220,6 @@ def flaky_command(url: str, suite: str, branch: str, project: str, last: int, fa
 @print_json
 def gates_command(url: str, least: int, as_json: bool) -> None:
     """Find gates that never failed or never passed: such a gate measures nothing."""
-    import msgspec
-
     found = open_history(url).gate_health(least=least)
     if as_json:
         return say_json([{**msgspec.to_builtins(one), "says": one.says} for one in found])
@@ -265,12 +249,9 @@ def report_command(url: str, suite: str, branch: str, limit: int, output: str) -
 @click.option("--label", default="", help="Label of the run.")
 def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
     """Add reports (JSON) to the history; a report that is already there is skipped."""
-    from ..history import SHORT
-    from ..jobs.commit import about_commit, links, where_from
-    from ..reading.reports import load_report, reports_of
+    from ..jobs.commit import known_of_run
 
-    history, place = open_history(url), where_from()
-    known = {**place, **about_commit(place["commit"]), **links(place["commit"]), "label": label}
+    history, known = open_history(url), known_of_run(label=label)
     for path in reports:
         for report in reports_of(load_report(path)):
             say(history.record(report, **known)[:SHORT])
@@ -281,8 +262,6 @@ def record_command(reports: tuple[str, ...], url: str, label: str) -> None:
 @click.option("--keep", type=click.IntRange(1), required=True, help="Runs to keep of each suite and branch.")
 def prune_command(url: str, keep: int) -> None:
     """Delete old runs; baselines are kept."""
-    from ..text import plural
-
     say(f"{plural(open_history(url).prune(keep), 'run')} deleted")
 
 
@@ -299,7 +278,176 @@ def export_command(url: str) -> None:
 @URL
 def import_command(file: str, url: str) -> None:
     """Add exported runs to the history; runs that are already there are skipped."""
-    from ..reading.jsonl import read_objects
-    from ..text import plural
-
     say(f"{plural(open_history(url).import_runs(row for _, row in read_objects(file)), 'run')} read")
+
+
+@click.group("baseline")
+def baseline_command() -> None:
+    """Baselines: save one as a file to commit, bless a run by name, or list them."""
+
+
+@baseline_command.command("save")
+@click.argument("file", default="baseline.json")
+@text("--report", "REPORT", "Take this report (JSON) instead of judging the traces of the config.")
+@text("--config", "FILE", "Config file.  [default: shipworthy.toml or pyproject.toml here or above]")
+def save_command(file: str, report: str | None, config: str | None) -> int:
+    """Judge the traces as `check` does, and write the report to FILE. Commit it: it needs no database.
+
+    \b
+    shipworthy check --run
+    shipworthy baseline save
+    shipworthy check --run --baseline baseline.json
+    """
+    from ..jobs.baselines import save_baseline
+    from ..jobs.check import check
+
+    if report is None:
+        alone = msgspec.structs.replace(load_config(config), baseline="")  # not compared with the one before
+        found = check(alone, record=False).report()
+    else:
+        found = load_report(report)
+    for line in save_baseline(file, found):
+        say(line)
+    return 0
+
+
+@baseline_command.command("bless")
+@click.argument("name")
+@click.argument("run")
+@text("--by", "WHO", "Who sets the baseline.", required=True)
+@text("--reason", "WHY", "Why it is good enough to compare with.", required=True)
+@URL
+def bless_command(name: str, run: str, by: str, reason: str, url: str) -> None:
+    """Make RUN (an id, a label, a number or `last`) the baseline NAME of its suite.
+
+    \b
+    shipworthy baseline bless main last --by Ada --reason "release 2026.11"
+    shipworthy check --baseline main
+    """
+    found = open_history(url).bless(name, run, by=by, reason=reason)
+    say(f"{found.name} is now {found.run_id[:SHORT]} for {found.suite}, set by {found.blessed_by}")
+
+
+@baseline_command.command("list")
+@URL
+@print_json
+def list_baselines_command(url: str, as_json: bool) -> None:
+    """List every baseline, oldest first; the last of each name and suite is in force."""
+    found = open_history(url).baselines()
+    if as_json:
+        return say_json(msgspec.to_builtins(found))
+    latest = {(one.name, one.suite): one for one in found}
+    for one in found:
+        mark = "*" if latest[one.name, one.suite] is one else " "
+        say(
+            f"{mark} {one.name:<12} {one.suite:<10} {one.run_id[:SHORT]}  {one.blessed_at[:16]}  "
+            f"{one.blessed_by}: {one.reason}"
+        )
+
+
+@click.command("site")
+@text("-o --output", "DIR", "Where the pages go.", default="public")
+@switch("--redact", "Leave answers out; questions, reasons and commits stay.")
+@URL
+def site_command(output: str, redact: bool, url: str) -> int:
+    """Write the history as static pages: what is red, since when, and what each question answered.
+
+    Open index.html in a browser, keep the folder as an artifact, or publish it. The pages need no server, no script and
+    no network. Only what changed is written again.
+
+    \b
+    shipworthy site -o public/
+    shipworthy site -o public/ --redact
+    """
+    from ..pages.site import write_site
+
+    done = write_site(open_history(url).url, output, redact=redact)
+    say(
+        f"{visible(output).rstrip('/')}/index.html  {plural(done.pages, 'page')}, {done.size / 1e6:.1f} MB; "
+        f"{plural(done.changed, 'file')} written, {done.removed} removed"
+    )
+    shown = "questions" if redact else "questions and answers"
+    say(f"shipworthy: the pages show {shown}: publish them only where everybody may read these.", err=True)
+    return 0
+
+
+@click.group("serve", invoke_without_command=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen. Other addresses need a token.")
+@whole("--port", 0, "Where to listen; 0 picks any.  [default: the first free from 8765 on]", most=65535)
+@click.option("--token", envvar="SHIPWORTHY_TOKEN", show_envvar=True, help="What readers must send or type in.")
+@many("--allow-host names", "NAME", "Host name of a proxy before it. Repeatable.")
+@switch("--redact", "Leave answers out; questions, reasons and commits stay.")
+@whole("--uploads-per-minute per_minute", 1, "With one token.", default=120)
+@switch("--quiet", "Log no requests.")
+@text("--config", "FILE", "Config whose runs /live/ shows.  [default: shipworthy.toml or pyproject.toml]")
+@URL
+@click.pass_context
+def serve_command(context: click.Context, /, quiet: bool, config: str | None, url: str, **given: Any) -> int:
+    """Serve the pages of the history, live: the same as `shipworthy site` writes.
+
+    /live/ shows a `check --run` that is under way; POST /api/runs adds reports.
+
+    \b
+    shipworthy serve
+    shipworthy serve token add --project acme/qa
+    SHIPWORTHY_TOKEN=… shipworthy serve --host 0.0.0.0 --allow-host quality.example.com
+    """
+    if context.invoked_subcommand:
+        return 0
+    from ..jobs.evaluate import run_suite
+    from ..pages.serve import serve
+
+    settings = load_config(config) if config or find_config() else None
+    serve(
+        open_history(url).url,
+        config=settings,
+        judge=run_suite,
+        said=lambda where: say(f"{where} shows the history; Ctrl-C ends it", err=True),
+        log=(lambda line: None) if quiet else (lambda line: say(line, err=True)),
+        **given,
+    )
+    return 0
+
+
+@serve_command.group("token")
+def token_group() -> None:
+    """Tokens for uploads: each adds runs to one project, until it is revoked."""
+
+
+@token_group.command("add")
+@click.option("--project", required=True, help="The project that it may add runs to.")
+@click.option("--name", default="", help="Whose it is.")
+@URL
+def add_command(project: str, name: str, url: str) -> None:
+    """Make a token and print it, once: the history keeps only its digest."""
+    from ..pages.tokens import add_token
+
+    token, secret = add_token(open_history(url).url, project, name)
+    say(secret)
+    say(f"token {token.id} adds runs to {token.project}; keep it, it can't be shown again", err=True)
+
+
+@token_group.command("list")
+@URL
+@print_json
+def list_tokens_command(url: str, as_json: bool) -> None:
+    """List all tokens, without their secrets."""
+    from ..pages.tokens import list_tokens
+
+    found = list_tokens(open_history(url).url)
+    if as_json:
+        return say_json(msgspec.to_builtins(found))
+    for token in found:
+        state = f"revoked {token.revoked_at[:16]}" if token.revoked_at else "in force"
+        say(f"{token.id}  {token.project:<24} {token.created_at[:16]}  {state}  {token.name}".rstrip())
+
+
+@token_group.command("revoke")
+@click.argument("token")
+@URL
+def revoke_command(token: str, url: str) -> None:
+    """Revoke a token by its id: from now on it adds nothing."""
+    from ..pages.tokens import revoke_token
+
+    found = revoke_token(open_history(url).url, token)
+    say(f"token {found.id} of {found.project} is revoked")

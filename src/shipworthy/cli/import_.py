@@ -1,20 +1,27 @@
-"""`shipworthy import`: exports of other tools become traces."""
+"""Other tools: their exports become traces, and results go back to the traces of a platform."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
+import msgspec
 
+from ..errors import UsageError
+from ..importers import CHOICES, Importer, Options
+from ..importers.coverage import as_json as built
+from ..importers.coverage import lines
+from ..importers.platforms import Address, Window, is_platform, pulled
+from ..jobs.push import push
+from ..reading.files import replaced, write_whole
+from ..text import plural
 from ._flags import switch, text
 from ._say import say, say_json
 from ._target import map_flag
-
-if TYPE_CHECKING:
-    from ..importers import Importer
 
 
 @click.command("import")
@@ -69,9 +76,6 @@ def command(
     phoenix://HOST/PROJECT, mlflow://HOST/EXPERIMENT, langfuse://HOST and langsmith://HOST/PROJECT are pulled over
     their API.
     """
-    from ..errors import UsageError
-    from ..importers import CHOICES, Importer, Options
-
     form = given["format"]
     if form == "list":
         say(" ".join(CHOICES))
@@ -86,59 +90,50 @@ def command(
         )
     window = tuple(given.pop(name) for name in ("since", "until", "tag"))
     options = Options(drafts=bool(draft_gold), maps=given.pop("mapping"), **given)
-    with ExitStack() as pulls:
-        place = "" if dry_run else out or draft_gold or ""
-        found, finished = _here(files, place, window, deadline, resume, pulls)
+    place = "" if dry_run else out or draft_gold or ""
+    with _here(files, place, window, deadline, resume) as found:
         importer = Importer(found, gold=gold, chunks=chunks, options=options)
         for read, name in zip(importer.coverage.files, files, strict=True):
             read.path = name
         _write(importer, None if dry_run else out, as_json, only_drafts=bool(draft_gold) and not out)
         if draft_gold and not dry_run:
             _write_drafts(importer, draft_gold)
-        finished()
     return 0
 
 
+@contextmanager
 def _here(
-    files: tuple[str, ...], out: str, window: tuple[str, ...], seconds: float, resume: bool, pulls: ExitStack
-) -> tuple[tuple[str, ...], Callable[[], None]]:
-    """The files, with a file here for every platform among them; and what to do when they were imported."""
-    from ..importers.platforms import Address, Window, is_platform, pulled
-
+    files: tuple[str, ...], out: str, window: tuple[str, ...], seconds: float, resume: bool
+) -> Iterator[tuple[str, ...]]:
+    """The files, with a file here for every platform among them, until they are imported."""
     if not any(map(is_platform, files)):
         if any(window) or resume:
-            from ..errors import UsageError
-
             hint = "Give an address, such as phoenix://localhost:6006/default."
             raise UsageError(
                 "--since, --until, --tag and --resume are for platforms", hint=hint, code="platform-address"
             )
-        return files, lambda: None
+        yield files
+        return
     import tempfile
 
-    folder = pulls.enter_context(tempfile.TemporaryDirectory(prefix="shipworthy-"))
-    found, journals = [], []
-    for number, name in enumerate(files):
-        if not is_platform(name):
-            found.append(name)
-            continue
-        own = os.path.join(folder, str(number))
-        os.mkdir(own)
-        journals.append(f"{out or os.path.join(folder, 'dry')}.pull{number or ''}")
-        address = Address.parse(name)
-        found.append(pulled(address, Window(*window), own, journals[-1], seconds=seconds, resume=resume))
-
-    def finished() -> None:
+    with tempfile.TemporaryDirectory(prefix="shipworthy-") as folder:
+        found, journals = [], []
+        for number, name in enumerate(files):
+            if not is_platform(name):
+                found.append(name)
+                continue
+            own = os.path.join(folder, str(number))
+            os.mkdir(own)
+            journals.append(f"{out or os.path.join(folder, 'dry')}.pull{number or ''}")
+            address = Address.parse(name)
+            found.append(pulled(address, Window(*window), own, journals[-1], seconds=seconds, resume=resume))
+        yield tuple(found)
         for journal in journals:
             os.unlink(journal)
-
-    return tuple(found), finished
 
 
 def _write(importer: Importer, out: str | None, as_json: bool, only_drafts: bool) -> None:
     """Write the traces as they come, to a file that takes its name only when all of them are in it."""
-    from ..reading.files import replaced
-
     if out is None:
         for _ in importer.traces():
             pass
@@ -156,10 +151,6 @@ def _write(importer: Importer, out: str | None, as_json: bool, only_drafts: bool
 
 
 def _line(value: object) -> bytes:
-    import json
-
-    import msgspec
-
     try:
         return msgspec.json.encode(value) + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can only escape
@@ -167,9 +158,6 @@ def _line(value: object) -> bytes:
 
 
 def _show(importer: Importer, as_json: bool) -> None:
-    from ..importers.coverage import as_json as built
-    from ..importers.coverage import lines
-
     if as_json:
         say_json(built(importer.coverage))
         return
@@ -178,9 +166,6 @@ def _show(importer: Importer, as_json: bool) -> None:
 
 
 def _write_drafts(importer: Importer, path: str) -> None:
-    from ..reading.files import write_whole
-    from ..text import plural
-
     drafts = importer.drafts
     write_whole(path, b"".join(map(_line, drafts.items.values())))
     say(f"wrote {plural(len(drafts.items), 'gold candidate')} to {path}")
@@ -192,3 +177,25 @@ def _write_drafts(importer: Importer, path: str) -> None:
         say(f"Then: shipworthy gold review {path} --out {reviewed}")
     else:
         say(f"Then: shipworthy gold lint {path}")
+
+
+@click.command("push")
+@click.argument("report")
+@click.argument("address", metavar="PLATFORM")
+@text("--trace", "FILE", "Traces that `shipworthy import` wrote from the platform.", required=True)
+@click.option("--deadline", type=click.FloatRange(1), default=600, show_default=True, help="Seconds it may take.")
+def push_command(report: str, address: str, trace: str, deadline: float) -> None:
+    """Write the results of a report back to the traces that they are about.
+
+    \b
+    shipworthy import phoenix://localhost:6006/default --gold gold.jsonl --out runs/trace.jsonl
+    shipworthy score --gold gold.jsonl --trace runs/trace.jsonl -o report.json
+    shipworthy push report.json phoenix://localhost:6006/default --trace runs/trace.jsonl
+
+    Each trace gets pass or fail with the verdict and the reason: an annotation in Phoenix, an assessment in MLflow, a
+    score in Langfuse, feedback in LangSmith. A push that is repeated writes nothing twice. Keys come from the
+    platform's own variables.
+    """
+    place = Address.parse(address)
+    count = push(report, trace, place, seconds=deadline)
+    say(f"wrote {plural(count, 'result')} to {place.kind}")

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.sources import read_gold
 from ..suites import load_suite
-from ._flags import AmountList, text
+from ._flags import AmountList, score_suite, scoring_flags, text
 from ._output import emit
 from ._say import say
-from ._scoring import score as score_suite
-from ._scoring import scoring_flags
 from ._target import make_room, refuse_failed, run_flags, take_target, target_flags
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ def run(
     \b
     shipworthy latency run --gold gold.jsonl --http http://localhost:8080/qa --rps 5 --duration 60 --arms arms.toml
     """
-    from ..core.sources import read_gold
     from ..runner import run_load
 
     target, options = take_target(given, "limits", "file")
@@ -96,7 +94,9 @@ def run(
         **options,
     )
     _report_steps(summary, trace)
-    given |= {"arms": [arm.name for arm in chosen], "trace": trace, "doubts": _doubts(summary)}
+    # Loads at which the generator was late itself: what they measured is partly its own time.
+    doubts = [str(step) for step in summary.steps if not step.kept_schedule]
+    given |= {"arms": [arm.name for arm in chosen], "trace": trace, "doubts": doubts}
     return emit(score_suite(SUITE, given), form, outputs)
 
 
@@ -104,11 +104,6 @@ def _report_steps(summary: LoadSummary, trace: str) -> None:
     for step in summary.steps:
         say(str(step), err=True)
     refuse_failed(sum(step.failed for step in summary.steps), sum(step.sent for step in summary.steps), trace)
-
-
-def _doubts(summary: LoadSummary) -> list[str]:
-    """Loads at which the generator was late itself: what they measured is partly its own time."""
-    return [str(step) for step in summary.steps if not step.kept_schedule]
 
 
 def _arms(given: str | None) -> tuple[Arm, ...]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ..core.decision import Decision, encode
 from ..errors import EnvironmentFailure
+from ..report import render, write
+from ..report.json import dumps
 from ..suites import load_suite
-from ._flags import switch, text
+from ..suites.reasoning.contracts import ReasonCase, ReasonerAnswer, answer_row, read_fixture
+from ..suites.reasoning.lint import lint
+from ._flags import score_suite, scoring_command, scoring_flags, switch, text
 from ._output import emit, show_findings, write_beside
 from ._say import say
-from ._scoring import score as score_suite
-from ._scoring import scoring_command, scoring_flags
 from ._target import run_flags
-
-if TYPE_CHECKING:
-    from ..core.decision import Decision
-    from ..suites.reasoning.contracts import ReasonCase, ReasonerAnswer
 
 SUITE = load_suite("reasoning")
 
@@ -69,7 +68,6 @@ def run_command(
     shipworthy reason run --python my_module:answer --fixture cases.json
     """
     from ..runner.reasoner import SETTINGS, ask_all, command_lines, reasoner_target, select
-    from ..suites.reasoning.contracts import read_fixture
 
     settings = {name: given.pop(name) for name in SETTINGS}
     asked = {name: given.pop(name) for name in ("binary", "url", "function", "db")}
@@ -104,8 +102,6 @@ def lint_command(fixture: str | None, strict: bool, as_json: bool) -> int:
 
     Exits 1 when there are errors (with --strict, warnings too), else 0.
     """
-    from ..suites.reasoning.lint import lint
-
     return show_findings(lint(fixture), strict, as_json)
 
 
@@ -119,18 +115,11 @@ def _progress(total: int) -> Callable[[ReasonCase, ReasonerAnswer], None]:
 
 
 def _write_answers(path: str, answers: dict[str, ReasonerAnswer]) -> None:
-    from ..core.decision import encode
-    from ..report import write
-    from ..suites.reasoning.contracts import answer_row
-
     write(path, b"".join(encode(answer_row(id_, answer), indent=None) + b"\n" for id_, answer in answers.items()))
 
 
 def _write_cases(decision: Decision, folder: str) -> bool:
     """The report and a file for each case; False as soon as one can't be written."""
-    from ..report import render
-    from ..report.json import dumps
-
     return write_beside(f"{folder}/reason-report.json", render(decision, "json")) and all(
         write_beside(f"{folder}/{_file_name(position, result['id'])}.json", dumps(result) + b"\n")
         for position, result in enumerate(decision.report()["results"], 1)

@@ -6,14 +6,19 @@ import os
 from typing import Any
 
 import click
+import msgspec
 
+from ..core.options import make_options
+from ..core.sources import read_gold, read_texts
 from ..errors import UsageError
+from ..report import write
 from ..suites import load_suite
-from ._flags import print_json, text
+from ..suites.retrieval.embedders import calibrate as suggest
+from ..suites.retrieval.embedders import make_embedder
+from ..suites.retrieval.log import qrels_text, run_text
+from ._flags import only_flags, print_json, score_suite, scoring_flags, text
 from ._output import emit, shows_items
 from ._say import say, say_json
-from ._scoring import only_flags, scoring_flags
-from ._scoring import score as score_suite
 from ._target import run_flags
 
 SUITE = load_suite("retrieval")
@@ -61,9 +66,6 @@ def score(form: str, outputs: tuple[str, ...], write_trec: str | None, **given: 
 
 def _write_trec(folder: str, gold: str | None, logs: dict[str, str]) -> None:
     """A gold set as qrels.txt and logs as runs; where a question has several lists the first is written."""
-    from ..report import write
-    from ..suites.retrieval.log import qrels_text, run_text
-
     if gold:
         write(os.path.join(folder, "qrels.txt"), qrels_text(gold))
     for name, log in logs.items():
@@ -102,7 +104,6 @@ def mirror(
     shipworthy retrieval mirror --gold gold.jsonl --live http://127.0.0.1:8080/retrieve --live-index live \\
         --shadow http://127.0.0.1:8080/retrieve --shadow-index shadow --seeds 0,1
     """
-    from ..core.sources import read_gold
     from ..runner.mirror import mirror as ask_both
     from ..runner.mirror import questions_of_log
 
@@ -130,13 +131,6 @@ def calibrate(gold: str, texts: str | None, as_json: bool, **given: object) -> i
     \b
     shipworthy retrieval calibrate --gold gold.jsonl --texts blocks.jsonl
     """
-    import msgspec
-
-    from ..core.options import make_options
-    from ..core.sources import read_gold, read_texts
-    from ..suites.retrieval.embedders import calibrate as suggest
-    from ..suites.retrieval.embedders import make_embedder
-
     options: Any = make_options(SUITE.options, given, SUITE.name)
     used = make_embedder(
         options.embedder,

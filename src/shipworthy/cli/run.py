@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ..core.contracts import Gold
+from ..core.sources import read_gold
+from ..core.subset import choose, parse_where
 from ..errors import EnvironmentFailure, UsageError
+from ..runner import Plan, RunSummary, make_plan, read_arms, run
+from ..text import plural
 from ._flags import many, switch, text
 from ._say import say, say_json
 from ._target import announce, run_flags
-
-if TYPE_CHECKING:
-    from ..core.contracts import Gold
-    from ..runner import Plan, RunSummary
 
 
 @click.command("run")
@@ -43,10 +44,6 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
     shipworthy run --gold gold.jsonl --target py:mypkg.pipeline:answer --seeds 0-2 --jitters none,ws --out runs/s.jsonl
     shipworthy run --gold gold.jsonl --target demo --filter-failing report.json --out runs/again.jsonl
     """
-    from ..core.sources import read_gold
-    from ..core.subset import choose, parse_where
-    from ..runner import make_plan, read_arms
-
     given["arms"] = read_arms(given["arms"]) if given["arms"] else None
     wanted = parse_where(given.pop("where"))
     questions = choose(read_gold(gold, given["mapping"], wanted), wanted)
@@ -65,7 +62,7 @@ def command(gold: str, target: str, out: str | None, filter_failing: str | None,
 
 def _failing(questions: list[Gold], report: str) -> list[Gold]:
     """Those of the questions that failed in a report; a report of another gold set is a mistake worth telling."""
-    from ..jobs.narrowing import failing_qids
+    from ..jobs.check import failing_qids
 
     qids = failing_qids(report)
     found = [item for item in questions if str(item.qid) in qids]
@@ -80,8 +77,6 @@ def _failing(questions: list[Gold], report: str) -> list[Gold]:
 
 
 def _run(questions: list[Gold], target: str, out: str, given: dict[str, Any]) -> int:
-    from ..runner import run
-
     try:
         summary = run(questions, target, out, progress=True, announce=announce, **given)
     except KeyboardInterrupt:
@@ -118,8 +113,6 @@ def _print_plan(plan: Plan) -> None:
 
 
 def _print_summary(summary: RunSummary) -> None:
-    from ..text import plural
-
     done = summary.resumed + summary.finished
     reused = f"{summary.reused} reused, " if summary.reused else ""
     say(

@@ -6,10 +6,8 @@ import click
 
 from ..errors import UsageError
 from ..suites import load_suite
-from ._flags import text
+from ._flags import score_suite, scoring_flags, text
 from ._output import emit
-from ._scoring import score as score_suite
-from ._scoring import scoring_flags
 from ._target import run_flags, run_target, target_flags
 
 SUITE = load_suite("stability")

@@ -34,15 +34,14 @@ from .keys import (
     options_of,
     schema,
 )
-from .lines import line_of
-from .metrics import check_metrics
-from .values import Mistake, check_gates, check_table, day_of, unknown
+from .values import Mistake, check_gates, check_metrics, check_table, day_of, line_of, unknown
 
 __all__ = ["Config", "SuiteConfig", "TargetConfig", "find_config", "load_config", "schema"]
 
 FILE = "shipworthy.toml"
 HISTORY = ".shipworthy/history.db"
 DEFAULT = "target"  # the name of the table [target]
+_FIELDS = {"url": "history", "name": "baseline", "run": "controls"}  # keys whose field of Config has another name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -173,16 +172,17 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
     refusal = sections["refusal"]
     rules = _rules(sections["contradiction"].get("rules"), folder, mistakes)
     fields = _map(table.get("map", {}), mistakes)
-    suites = [_mapped(suite, fields) for suite in _suites(table.get("suites", {}), folder, refusal, rules, mistakes)]
+    suites = _suites(table.get("suites", {}), folder, refusal, rules, mistakes)
     suites = _documented(suites, table.get("docs"), folder, mistakes)
     metrics = check_metrics(table.get("metrics", {}), folder, mistakes)
-    suites = [_measured(suite, metrics) for suite in suites]
+    for name, value in (("map", fields), ("custom_metrics", metrics)):
+        suites = [_with_option(suite, name, value) for suite in suites]
     targets = _targets(table.get("targets", {}), folder, mistakes)
     if "target" in table:
         targets |= _targets({DEFAULT: table["target"]}, folder, mistakes, ())
         suites = [_driven_by_default(suite) for suite in suites]
     _check_driving(suites, targets, mistakes)
-    history, baseline = sections["history"], sections["baseline"]
+    tables = [sections[name] for name in ("history", "baseline", "engine", "controls")]
     return Config(
         path=os.fspath(path),
         folder=folder,
@@ -190,15 +190,7 @@ def _config(table: object, path: Path, mistakes: list[Mistake]) -> Config:
         targets=targets,
         waivers=_waivers(table.get("waivers", []), mistakes),
         quarantine=_quarantine(table.get("quarantine", []), mistakes),
-        history=history.get("url", HISTORY),
-        record=history.get("record", True),
-        texts=history.get("texts", "failing"),
-        author=history.get("author", False),
-        baseline=baseline.get("name", ""),
-        on_regression=baseline.get("on_regression", "block"),
-        on_incomparable=baseline.get("on_incomparable", "no-verdict"),
-        controls=sections["controls"].get("run", False),
-        memory_limit=sections["engine"].get("memory_limit", ""),
+        **{_FIELDS.get(key, key): value for values in tables for key, value in values.items()},
     )
 
 
@@ -279,10 +271,11 @@ def _map(table: object, mistakes: list[Mistake]) -> tuple[str, ...]:
     return tuple(pairs)
 
 
-def _mapped(suite: SuiteConfig, fields: tuple[str, ...]) -> SuiteConfig:
-    if not fields or "map" not in fields_of(load_suite(suite.name).options):
+def _with_option(suite: SuiteConfig, name: str, value: object) -> SuiteConfig:
+    """The suite with what the file says for all of them, where it has such an option."""
+    if not value or name not in fields_of(load_suite(suite.name).options):
         return suite
-    return msgspec.structs.replace(suite, options=suite.options | {"map": fields})
+    return msgspec.structs.replace(suite, options=suite.options | {name: value})
 
 
 def _documented(suites: list[SuiteConfig], docs: object, folder: str, mistakes: list[Mistake]) -> list[SuiteConfig]:
@@ -298,12 +291,6 @@ def _documented(suites: list[SuiteConfig], docs: object, folder: str, mistakes: 
         else suite
         for suite in suites
     ]
-
-
-def _measured(suite: SuiteConfig, metrics: Mapping[str, object]) -> SuiteConfig:
-    if not metrics or "custom_metrics" not in fields_of(load_suite(suite.name).options):
-        return suite
-    return msgspec.structs.replace(suite, options=suite.options | {"custom_metrics": dict(metrics)})
 
 
 def _driven_by_default(suite: SuiteConfig) -> SuiteConfig:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from ..core.custom import parse_metric
 from ..core.gates import Gate, check_repeated
 from ..errors import UsageError
-from .keys import GATE, Key
-from .lines import Path
+from ..text import visible
+from .keys import CALIBRATED, GATE, METRIC, Key
+
+Path = tuple[str | int, ...]
 
 
 class Mistake(NamedTuple):
@@ -146,3 +152,136 @@ def _misfit(path: Path, value: object, key: Key) -> Mistake:
 
 def _whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST
+
+
+# --- the tables [metrics.NAME], checked key by key and then as a whole ---
+
+
+def check_metrics(table: object, folder: str, mistakes: list[Mistake]) -> dict[str, dict[str, object]]:
+    """The metrics by name, with the paths of the file as they are to be opened."""
+    if not isinstance(table, dict):
+        mistakes.append(Mistake(("metrics",), "expected tables [metrics.NAME]", "", "config-type"))
+        return {}
+    return {name: _checked(name, given, folder, mistakes) for name, given in table.items()}
+
+
+def _checked(name: str, given: object, folder: str, mistakes: list[Mistake]) -> dict[str, object]:
+    path, before = ("metrics", name), len(mistakes)
+    plain = {key: value for key, value in given.items() if key != "calibration"} if isinstance(given, dict) else given
+    words = plain.get("equals") if isinstance(plain, dict) else None
+    if isinstance(words, str):
+        plain = {**plain, "equals": [words]}  # type: ignore[dict-item]  # a table: it has equals
+    values = check_table(plain, METRIC, path, mistakes)
+    if isinstance(given, dict) and "calibration" in given:
+        bar = check_table(given["calibration"], CALIBRATED, (*path, "calibration"), mistakes)
+        if "labels" in bar:
+            bar["labels"] = os.path.normpath(os.path.join(folder, bar["labels"]))
+        values["calibration"] = bar
+    if "py" in values:
+        values["folder"] = os.path.abspath(folder)
+    if len(mistakes) == before:
+        try:
+            parse_metric(name, values)
+        except UsageError as error:
+            mistakes.append(Mistake(path, error.what, error.hint, error.code))
+    return values
+
+
+def read_metrics(path: str) -> dict[str, dict[str, object]]:
+    """The metrics of a TOML file, such as a config, whose other tables are left alone."""
+    where = visible(path)
+    try:
+        with open(path, "rb") as stream:
+            table = tomllib.load(stream)
+    except FileNotFoundError:
+        raise UsageError("no such file", where=where, hint="Check the path.", code="no-file") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"is not TOML: {visible(str(error), 200)}", where=where, code="config-syntax") from None
+    mistakes: list[Mistake] = []
+    found = check_metrics(table.get("metrics", {}), os.path.dirname(path) or ".", mistakes)
+    if mistakes:
+        first = mistakes[0]
+        raise UsageError(
+            f"{'.'.join(map(str, first.path))}: {first.what}", where=where, hint=first.hint, code=first.code
+        )
+    if not found:
+        raise UsageError("has no table [metrics.NAME]", where=where, code="metric-definition")
+    return found
+
+
+# --- where in a TOML text a key stands, which the standard library's parser does not tell ---
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_PART = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
+_KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
+_WORD = re.compile(_PART)
+
+
+def line_of(text: str, path: Path) -> int:
+    """The line of the key at `path`, or of the nearest table or key above it that the text names."""
+    places = dict(_places(text.splitlines()))
+    for length in range(len(path), 0, -1):
+        if found := places.get(path[:length]):
+            return _within(text.splitlines(), found, path[length:])
+    return 1
+
+
+def _places(lines: list[str]) -> Iterator[tuple[Path, int]]:
+    """Each key and table header with its line, the later ones first to be overwritten by the earlier."""
+    found: dict[Path, int] = {}
+    table: Path = ()
+    repeats: dict[Path, int] = {}
+    for number, line in enumerate(lines, 1):
+        if header := _HEADER.match(line):
+            table = _parts(header[2])
+            if header[1] == "[[":
+                repeats[table] = repeats.get(table, -1) + 1
+                found.setdefault(table, number)
+                table = (*table, repeats[table])
+            for length in range(1, len(table) + 1):
+                found.setdefault(table[:length], number)
+        elif key := _KEY.match(line):
+            parts = _parts(key[1])
+            for length in range(1, len(parts) + 1):
+                found.setdefault((*table, *parts[:length]), number)
+    yield from found.items()
+
+
+def _parts(dotted: str) -> Path:
+    return tuple(part.strip("\"'") for part in _WORD.findall(dotted))
+
+
+def _within(lines: list[str], start: int, rest: Path) -> int:
+    """Further down in an array or an inline table: the element's line by counting, the key's by its name."""
+    line = start
+    for step in rest:
+        if isinstance(step, int):
+            line = _element(lines, line, step)
+        else:
+            named = re.compile(rf"(?<![\w-]){re.escape(step)}\s*=")
+            line = next((number for number in range(line, len(lines) + 1) if named.search(lines[number - 1])), line)
+    return line
+
+
+def _element(lines: list[str], start: int, index: int) -> int:
+    """The line of an array's element, by counting commas outside of quotes and inner brackets."""
+    depth, seen, quote = 0, 0, ""
+    for number in range(start, len(lines) + 1):
+        line = lines[number - 1]
+        column = line.index("=") + 1 if number == start and "=" in line else 0
+        while column < len(line):
+            char = line[column]
+            if quote:
+                column += 1 if char == "\\" and quote == '"' else 0
+                quote = "" if char == quote else quote
+            elif char == "#":
+                break
+            elif char == "," and depth == 1:
+                seen += 1
+            else:
+                if depth == 1 and seen == index and not char.isspace():
+                    return number
+                quote = char if char in "\"'" else ""
+                depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(char, 0)
+            column += 1
+    return start

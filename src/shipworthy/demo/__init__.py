@@ -5,9 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from .blocks import INDEXES
-from .faults import FAULTS
-from .pipeline import Knobs, answer, retrieve
+from .pipeline import FAULTS, Knobs, answer, retrieve
+from .retrieval import INDEXES
 
 __all__ = ["FAULTS", "INDEXES", "Knobs", "answer", "gold_path", "retrieve"]
 

@@ -1,22 +1,21 @@
-"""The demo pipeline: retrieve, rerank, answer, guard — a small grounded QA system without a model.
+"""The demo pipeline: retrieve, rerank, answer, guard — a small grounded QA system without a model, and its faults.
 
 question ─ lexical ∩ semantic, knee ─▶ blocks ─ rerank ─▶ candidates ─ pick ─▶ claim ─ guard ─▶ trace
 """
 
 from __future__ import annotations
 
+import re
 import time
+import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
 from ..errors import UsageError
-from . import faults as broken
-from .answerer import Candidate, rerank, views
-from .blocks import INDEXES
-from .guard import REFUSAL, GuardResult, check, constraints_echo
-from .retrieval import EMBEDDER, Index, Scored, cut_at_knee, distance, fuse, lexical, semantic
+from .answerer import REFUSAL, Candidate, GuardResult, check, constraints_echo, rerank, views
+from .retrieval import EMBEDDER, INDEXES, Index, Scored, cut_at_knee, distance, fuse, lexical, normalise, semantic
 from .retrieval import index as built_index
 
 Trace = dict[str, object]
@@ -49,7 +48,7 @@ def answer(
     faults: Collection[str] = (),
 ) -> Trace:
     """Answer one question or refuse it, and say everything about how: the trace of one run."""
-    settings, struck = knobs_from(knobs), broken.striking(broken.checked(faults), question)
+    settings, struck = knobs_from(knobs), striking(checked(faults), question)
     trace, candidates = _run(question, built_index("live"), settings, struck)
     run = {"q": question, "seed": seed, "jitter": jitter, "knobs": dict(knobs or {})}
     return {**({"qid": qid} if qid else {}), **run, **trace, **_listed(candidates)}
@@ -136,7 +135,7 @@ def _answered(
         claim = {"claim": REFUSAL, "citations": [], "constraints_echo": []}
         return {"answer_json": claim, "answer_citations": [], **common}
     echo = [] if "unlock_constraint" in faults else constraints_echo(best)
-    cited = broken.cite_another(candidates) if "wrong_citation" in faults else best
+    cited = cite_another(candidates) if "wrong_citation" in faults else best
     claim = {"claim": best.unit.text, "citations": [cited.block.id], "constraints_echo": echo}
     place = {"id": cited.block.id, "offsets": cited.block.offsets, "section_id": cited.block.section_id}
     return {"answer_json": claim, "answer_citations": [place], **common}
@@ -164,3 +163,59 @@ def _timed(clock: list[float]) -> Trace:
         "stage_ms": dict(zip(stages, spans, strict=True)),
         "e2e_ms": round(1000 * (clock[-1] - clock[0]), 3),
     }
+
+
+# --- faults: ways to break it on purpose, each of which one gate should notice ---
+
+FAULTS = {
+    "drop_evidence": "the best block is lost before the answerer sees it, on two questions in five",
+    "wrong_citation": "two answers in five cite another retrieved block",
+    "leak_refusal": "one refusal in four is answered anyway",
+    "unlock_constraint": "one answer in four does not repeat the locked rules",
+    "jitter_flip": "a stray space, dash or doubled mark in the question makes the answer a refusal",
+    "slow_tail": "about eight questions in a hundred wait in the answerer",
+}
+# How many questions a fault strikes, of how many; jitter_flip looks at the question's spelling instead.
+SHARES = {
+    "drop_evidence": (2, 5),
+    "wrong_citation": (2, 5),
+    "leak_refusal": (1, 4),
+    "unlock_constraint": (1, 4),
+    "slow_tail": (8, 100),
+}
+_UNTIDY = re.compile(r"\s[?,:;.]|\s{2,}|[–—]|[?]{2,}|^\s|\s$")
+
+
+def checked(faults: Collection[str]) -> frozenset[str]:
+    """The faults as a set, or an error that names the one we don't know."""
+    for fault in faults:
+        if fault not in FAULTS:
+            raise UsageError(
+                f"unknown fault {fault!r}",
+                hint=f"Choose from: {', '.join(FAULTS)}.",
+                code="demo-unknown-fault",
+            )
+    return frozenset(faults)
+
+
+def striking(faults: frozenset[str], question: str) -> frozenset[str]:
+    """Those of the faults that strike this question."""
+    untidy = _UNTIDY.search(question) is not None
+    asked = normalise(question)
+    return frozenset(
+        fault
+        for fault in faults
+        if (untidy if fault == "jitter_flip" else _draw(f"{fault} {asked}", SHARES[fault][1]) < SHARES[fault][0])
+    )
+
+
+def cite_another(candidates: list[Candidate]) -> Candidate:
+    """The best candidate from another section, else the last one."""
+    home = candidates[0].block.section_id
+    others = [candidate for candidate in candidates if candidate.block.section_id != home]
+    return others[0] if others else candidates[-1]
+
+
+def _draw(key: str, of: int) -> int:
+    """A number below `of` that depends on the text alone, so that the same requests are hit every time."""
+    return zlib.crc32(key.encode("utf-8", "replace")) % of

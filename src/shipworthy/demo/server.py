@@ -21,8 +21,7 @@ from starlette.routing import Route
 
 from ..errors import UsageError
 from ..net.listening import HostCheck, address, is_loopback, listen
-from .faults import checked
-from .pipeline import KNOBS, answer, retrieve
+from .pipeline import KNOBS, answer, checked, retrieve
 from .retrieval import index
 
 MAX_BODY = 64 * 1024

@@ -324,7 +324,7 @@ def _read(name: str, path: str) -> Document:
     if (size := os.path.getsize(path)) > MAX_DOCUMENT:
         raise _LeftOut(f"it has {size >> 20} MB, and the limit is {MAX_DOCUMENT >> 20} MB; split it")
     if name.lower().endswith(PDF):
-        from .pdf import pages_of
+        from .formats import pages_of
 
         try:
             pages = pages_of(path)
@@ -336,7 +336,7 @@ def _read(name: str, path: str) -> Document:
     with open(path, "rb") as stream:
         data = stream.read()
     if name.lower().endswith(HTML):
-        from .html import text_of
+        from .formats import text_of
 
         return Document(name, normal(text_of(_decoded(data, html=True))))
     return Document(name, normal(_decoded(data)), _kind(name))

@@ -7,12 +7,15 @@ a few hundred candidates from a large folder cost little more than reading it.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import re
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 import msgspec
@@ -20,8 +23,7 @@ import msgspec
 from ..documents import KEY_VALUE, Document, Documents, Passage, Section, cells, encoded, read_documents
 from ..documents.places import anchor_of
 from ..errors import UsageError
-from ..text import fold
-from .alike import Alike
+from ..text import fold, visible
 from .facts import NO_NOUN, Fact, facts_of, is_label, plain, wording
 
 A_SECTION = 2  # candidates of one section at most
@@ -83,9 +85,7 @@ def _spread(documents: Documents, order: random.Random, alike: Alike) -> Iterato
         order.shuffle(sections)
         queues.append((document, sections))
     order.shuffle(queues)
-    rounds = [
-        [(one, sections[place]) for one, sections in queues if place < len(sections)] for place in range(_most(queues))
-    ]
+    rounds = zip_longest(*([(one, section) for section in sections] for one, sections in queues))
     asked, taken, common = {""}, dict[tuple[str, int], int](), _Common(documents)
     spare: list[tuple[Document, Section, list[tuple[Passage, Fact]]]] = []
 
@@ -102,7 +102,7 @@ def _spread(documents: Documents, order: random.Random, alike: Alike) -> Iterato
                 taken[here] = taken.get(here, 0) + 1
                 yield passage, fact
 
-    for document, section in (one for group in rounds for one in group):
+    for document, section in filter(None, chain.from_iterable(rounds)):
         found = list(facts_of(document, section))
         weak = [one for one in found if one[1].weak]
         if weak and len(spare) < MOST_SPARE:
@@ -112,10 +112,6 @@ def _spread(documents: Documents, order: random.Random, alike: Alike) -> Iterato
     for document, section, weak in spare:
         for one in chosen(document, section, weak):
             yield document, *one
-
-
-def _most(queues: Sequence[tuple[Document, list[Section]]]) -> int:
-    return max((len(sections) for _, sections in queues), default=0)
 
 
 class _Common:
@@ -310,3 +306,115 @@ def _said(texts: Sequence[tuple[Document, str]], name: str, entity: str) -> bool
                 return True
             place = text.find(wanted, section.end if section else place + 1)
     return False
+
+
+# --- a command of the user's that words the questions; what it gives is checked like anything from outside ---
+
+SECONDS = 60  # for one candidate
+MOST_REPLY = 1 << 20  # characters of a reply
+
+
+def command_wording(command: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Asks a command: one JSON object on its standard input, {"question", "expected"} or a plain question back.
+
+    A candidate that it fails on, or takes too long for, keeps the wording that it had.
+    """
+    words = shlex.split(command)
+    if not words:
+        raise UsageError("is empty", where="--word", hint="Name a command, such as ./word.sh.", code="word-command")
+
+    def ask(draft: Mapping[str, Any]) -> Mapping[str, Any]:
+        anchor, given = draft["anchor"], draft["draft"]
+        sent = {
+            "passage": anchor["text"],
+            "expected": draft["gold_claim_substr"][0],
+            "document": anchor["doc"],
+            "section": anchor.get("section", ""),
+            "hint": given["hint"],
+            "question": draft["question"],
+        }
+        try:
+            done = subprocess.run(
+                words, input=json.dumps(sent), capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+        except OSError as error:
+            raise UsageError(
+                f"can't be started: {error.strerror or error}",
+                where=f"--word {visible(words[0])}",
+                hint="Check its spelling.",
+                code="word-command",
+            ) from None
+        except (subprocess.TimeoutExpired, UnicodeDecodeError):
+            return {}
+        reply = done.stdout[:MOST_REPLY].strip()
+        if done.returncode or not reply:
+            return {}
+        try:
+            value = json.loads(reply)
+        except (ValueError, RecursionError):
+            value = reply
+        return value if isinstance(value, dict) else {"question": value}
+
+    return ask
+
+
+# --- near-duplicates ---
+
+NEAR = 88  # similarity in per cent from which two texts count as one
+_BANDS = 6  # of a text's words, by which texts find each other
+_MOST = 24  # texts that are compared with one
+
+
+class Alike:
+    """Texts that were seen. Those that share some of their longest words are compared letter by letter."""
+
+    def __init__(self, numbers: bool = False) -> None:
+        self._numbers = numbers  # whether texts with different numbers are different
+        self._texts: list[str] = []
+        self._having: dict[str, list[int]] = {}
+        self._masked: dict[str, int] = {}  # texts without their numbers: a form that is filled in is the same again
+
+    def same(self, text: str) -> int | None:
+        """The number of the first seen text that is nearly this one."""
+        from rapidfuzz import fuzz
+
+        text = fold(text)
+        if not self._numbers and (known := self._masked.get(_mask(text))) is not None:
+            return known
+        shared = Counter(number for word in _keys(text) for number in self._having.get(word, ())[-4 * _MOST :])
+        for number, _ in shared.most_common(_MOST):
+            if fuzz.ratio(text, self._texts[number], score_cutoff=NEAR) and not (
+                self._numbers and _digits(text) != _digits(self._texts[number])
+            ):
+                return number
+        return None
+
+    def add(self, text: str) -> int:
+        text = fold(text)
+        number = len(self._texts)
+        self._texts.append(text)
+        self._masked.setdefault(_mask(text), number)
+        for word in _keys(text):
+            self._having.setdefault(word, []).append(number)
+        return number
+
+    def is_new(self, text: str) -> bool:
+        """Whether nothing like it was seen; then it is seen from now on."""
+        if self.same(text) is not None:
+            return False
+        self.add(text)
+        return True
+
+
+def _mask(text: str) -> str:
+    return re.sub(r"\d+", "0", text)
+
+
+def _digits(text: str) -> list[str]:
+    return re.findall(r"\d+", text)
+
+
+def _keys(text: str) -> list[str]:
+    """The longest words, and the first two: texts that differ in little share some of them."""
+    words = text.split()
+    return list(dict.fromkeys([*sorted(set(words), key=lambda word: (-len(word), word))[:_BANDS], " ".join(words[:2])]))

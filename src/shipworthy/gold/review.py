@@ -6,24 +6,27 @@ was decided, so that a killed server loses nothing and two reviewers can work on
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from ..core.contracts import Anchor
+from ..core.contracts import Anchor, Gold
 from ..core.gates import Gate
-from ..documents import Document, Documents, read_documents
+from ..documents import Document, Documents, Section, read_documents
 from ..documents.places import anchor_of, find, place
 from ..errors import DataError, UsageError
+from ..language.words import stem
 from ..reading.files import write_whole
 from ..suites.answers.lint import lint, proof_sizes
 from ..text import fold, plural, visible
-from .search import Index
 
 AROUND = 1_500  # characters of a document that are shown on each side of a passage
 LABELS = {"accept": "answerable", "unanswerable": "unanswerable", "drop": "drop", "later": "later"}
@@ -86,7 +89,7 @@ class Review:
         self.message = ""
         self.chunks = dict(chunks or {})
         self._docs = docs
-        self.documents = None if docs is None else read_documents(docs)
+        self.documents = Documents("", {}) if docs is None else read_documents(docs)
         self._stats = self._document_stats()
         self._index: Index | None = None
         self._needs = list(proof_sizes(gates))
@@ -281,7 +284,7 @@ class Review:
 
     def texts_of(self, item: Mapping[str, Any]) -> list[Shown]:
         """What a reviewer reads: the passage in its section, else what was retrieved, else the sections that fit."""
-        if (anchor := item.get("anchor")) and self.documents is not None and anchor["doc"] in self.documents.by_name:
+        if (anchor := item.get("anchor")) and anchor["doc"] in self.documents.by_name:
             expected = (item.get("gold_claim_substr") or [""])[0]
             document = self.documents.by_name[anchor["doc"]]
             return [_around(document, anchor["start"], anchor["end"], expected)]
@@ -295,7 +298,7 @@ class Review:
 
     def _placed(self, item: Mapping[str, Any]) -> tuple[str, Anchor | None]:
         """What became of the place that the draft names, and where it is now, or may be."""
-        if not item.get("anchor") or self.documents is None:
+        if not item.get("anchor") or not self.documents:
             return "none", None
         anchor = msgspec.convert(item["anchor"], Anchor)
         document = self.documents.by_name.get(anchor.doc)
@@ -306,21 +309,20 @@ class Review:
 
     def _retrieved(self, block: Mapping[str, str]) -> Shown | None:
         name, text = block["id"], block.get("text") or self.chunks.get(block["id"], "")
-        if self.documents is not None and name in self.documents.chunk_of:
+        if name in self.documents.chunk_of:
             owner, chunk = self.documents.chunk_of[name]
             document = self.documents.by_name[owner]
             return Shown(name, name, document.text[chunk.start : chunk.end], owner, chunk.start)
         if not text:
             return None
-        if self.documents is not None:
-            places = [(one, at) for one in self.documents if (at := one.text.find(text)) >= 0]
-            if len(places) == 1:
-                return Shown(name, name, text, places[0][0].name, places[0][1])
+        places = [(one.name, at) for one in self.documents if (at := one.text.find(text)) >= 0]
+        if len(places) == 1:
+            return Shown(name, name, text, *places[0])
         return Shown(name, name, text)
 
     def search(self, words: str) -> list[Shown]:
         """The sections of the documents that have most of the words."""
-        if self.documents is None or not words.strip():
+        if not words.strip():
             return []
         if self._index is None:
             self._index = Index(self.documents)
@@ -404,7 +406,7 @@ class Review:
             if not item.get("gold_claim_substr") or state in ("changed", "gone"):
                 raise Refused("Select the text that answers the question.")
             kept = {name: item[name] for name in ("gold_claim_substr", "gold_citations", "anchor") if item.get(name)}
-            if anchor is not None and self.documents is not None:
+            if anchor is not None:
                 document = self.documents.by_name[anchor.doc]
                 whole = anchor_of(self.documents, document, anchor.start, anchor.end)  # with its copies counted
                 return kept | {"anchor": msgspec.to_builtins(whole)}
@@ -419,7 +421,7 @@ class Review:
             raise Refused("The selection is blank. Select the text that answers the question.")
         made: dict[str, Any] = {"gold_claim_substr": [" ".join(text.split())]}
         named = found.id if found.id != found.doc else ""
-        if found.doc and self.documents is not None:
+        if found.doc:
             document = self.documents.by_name[found.doc]
             low, high = found.offset + start, found.offset + start + len(text)
             first, last = document.passage_at(low, low + 1), document.passage_at(max(low, high - 1), high)
@@ -437,10 +439,6 @@ class Review:
         return chunk or document.chunk_at(low, high) or citation(document, document.passage_at(low, high))
 
     def _place(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        if self.documents is None:
-            return {}
-        from ..core.contracts import Gold
-
         gold = msgspec.convert({"qid": "x", "answerable": True} | dict(item), Gold)
         anchor = place(gold, self.documents, self.chunks).anchor
         return {"anchor": msgspec.to_builtins(anchor)} if anchor else {}
@@ -449,7 +447,7 @@ class Review:
         """The text that was selected in, as it is now: the page sends back what it showed."""
         doc, offset, text = selection.get("doc", ""), selection.get("offset", 0), selection["text"]
         if doc:
-            here = self.documents.by_name.get(doc) if self.documents is not None else None
+            here = self.documents.by_name.get(doc)
             if here is None or here.text[offset : offset + len(text)] != text:
                 raise Refused("The document changed while you read it. It is shown anew; select again.")
         if not 0 <= selection["start"] < selection["end"] <= len(text):
@@ -457,29 +455,16 @@ class Review:
         return Shown(selection.get("id", ""), "", text, doc, offset)
 
     def _document_stats(self) -> dict[str, tuple[int, int]]:
-        if self.documents is None or not os.path.isdir(self.documents.path):
+        if not os.path.isdir(self.documents.path):
             return {}
-        found = {}
-        for name in self.documents.by_name:
-            try:
-                stat = os.stat(os.path.join(self.documents.path, name))
-                found[name] = (stat.st_mtime_ns, stat.st_size)
-            except OSError:
-                found[name] = (0, 0)
-        return found
+        return {name: _written(os.path.join(self.documents.path, name)) for name in self.documents.by_name}
 
     def _refuse_stale(self, item: Mapping[str, Any], selection: Mapping[str, Any] | None) -> None:
         """Documents that changed since they were read are read anew, and nothing is decided about what is gone."""
         name = (selection or {}).get("doc") or (item.get("anchor") or {}).get("doc", "")
         if not name or name not in self._stats:
             return
-        assert self.documents is not None
-        try:
-            stat = os.stat(os.path.join(self.documents.path, name))
-            now = (stat.st_mtime_ns, stat.st_size)
-        except OSError:
-            now = (0, 0)
-        if now == self._stats[name]:
+        if _written(os.path.join(self.documents.path, name)) == self._stats[name]:
             return
         before = self.documents.by_name[name].text
         self.documents = read_documents(self._docs)  # type: ignore[arg-type]
@@ -570,6 +555,15 @@ class Review:
         return f"{self.out}: {now['done']} of {plural(now['total'], 'candidate')} reviewed ({counted}){pace}"
 
 
+def _written(path: str) -> tuple[int, int]:
+    """When a file was written, and its size: by these an edit is noticed. Zeros where it is gone."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
+
+
 def read_draft(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     """The candidates of a draft by qid; any bad line is an error that names it."""
     found: dict[str, dict[str, Any]] = {}
@@ -631,3 +625,38 @@ def _shown(document: Document, low: int, high: int) -> Shown:
     title = " · ".join(filter(None, (document.name, section.title if section else "")))
     name = document.chunk_at(low, high) or document.name
     return Shown(name, title, document.text[low : min(high, low + 2 * AROUND)], document.name, low)
+
+
+# --- search: enough for a reviewer to look things up ---
+
+_WORD = re.compile(r"\w{2,}")
+
+
+class Index:
+    """Words of sections, in memory, and how rare each word is."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._sections: list[tuple[Document, Section]] = []
+        self._having: dict[str, dict[int, int]] = {}
+        for document in documents:
+            for section in document.sections:
+                number = len(self._sections)
+                self._sections.append((document, section))
+                words = Counter(_words(document.text[section.start : section.end]))
+                for word, count in words.items():
+                    self._having.setdefault(word, {})[number] = count
+
+    def best(self, question: str, most: int = 5) -> list[tuple[Document, Section]]:
+        """The sections that share most with a question, rare words counting more."""
+        scores: Counter[int] = Counter()
+        for word in set(_words(question)):
+            having = self._having.get(word, {})
+            weight = math.log(1 + len(self._sections) / (1 + len(having)))
+            for number, count in having.items():
+                scores[number] += round(1000 * weight * (1 + math.log(count)))
+        ranked = sorted(scores.items(), key=lambda one: (-one[1], one[0]))
+        return [self._sections[number] for number, _ in ranked[:most]]
+
+
+def _words(text: str) -> list[str]:
+    return [stem(word) for word in _WORD.findall(text.casefold())]

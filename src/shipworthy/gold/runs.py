@@ -19,8 +19,7 @@ from ..importers import Options as ImportOptions
 from ..importers.drafts import material_of
 from ..language.refusal import load_rule
 from ..text import fold
-from .alike import Alike
-from .build import Draft
+from .build import Alike, Draft
 
 STRATA = ("nothing retrieved", "refused", "answered and cited", "answered and uncited", "failed")
 
@@ -38,7 +37,9 @@ def read_runs(path: str | os.PathLike[str], map: Iterable[str] = ()) -> list[Tra
     """The runs of a trace file, or of an export of any tool that `import` reads."""
     try:
         importer = Importer([os.fspath(path)], options=ImportOptions(maps=tuple(map), drafts=False))
-        runs = [msgspec.convert(_named(one), Trace, strict=False) for one in importer.traces()]
+        known = set(Trace.__struct_encode_fields__)
+        rows = ({name: one[name] for name in one if name in known} for one in importer.traces())
+        runs = [msgspec.convert(row, Trace, strict=False) for row in rows]
         if not any(run.asked for run in runs):
             importer.refuse_nothing()
         return runs
@@ -47,10 +48,6 @@ def read_runs(path: str | os.PathLike[str], map: Iterable[str] = ()) -> list[Tra
             raise
     read = Input()
     return [trace for _, trace in stream_traces(path, read, map=tuple(map))]
-
-
-def _named(trace: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in trace.items() if name in Trace.__struct_encode_fields__}
 
 
 def stratum_of(trace: Trace) -> str:

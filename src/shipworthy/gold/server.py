@@ -6,12 +6,12 @@ import contextlib
 import hmac
 import json
 import secrets
-import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
+import msgspec
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,9 +20,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..errors import EnvironmentFailure, ShipworthyError
+from ..errors import ShipworthyError
+from ..net.listening import address, listen
 from .review import LABELS, Refused, Review
 
+Body = dict[str, Any]
 MAX_BODY = 1 << 20
 _ONE = threading.Lock()  # a review is one person's, and no second click overtakes the first
 HOST = "127.0.0.1"
@@ -51,63 +53,35 @@ def create_app(review: Review, token: str) -> Starlette:
     async def following(request: Request) -> Response:
         return await _answered(review.next)
 
-    async def decide(request: Request) -> Response:
-        body = await _body(request)
-        decision, qid = body.get("decision"), body.get("qid")
-        if decision not in LABELS or not isinstance(qid, str):
-            return JSONResponse({"refused": "unknown decision"}, status_code=400)
-        question, selection = body.get("question"), body.get("selection")
+    def decide(body: Body) -> Body:
+        decision, qid, question = (body.get(name) for name in ("decision", "qid", "question"))
+        if not isinstance(decision, str) or decision not in LABELS or not isinstance(qid, str):
+            raise _Unknown("unknown decision")
+        wording = question if isinstance(question, str) else ""
+        review.decide(qid, decision, question=wording, selection=_selection(body.get("selection")))
+        return review.next() | {"saved": qid, "decision": LABELS[decision]}
 
-        def work() -> dict[str, Any]:
-            review.decide(
-                qid,
-                decision,
-                question=question if isinstance(question, str) else "",
-                selection=_selection(selection),
-            )
-            return review.next() | {"saved": qid, "decision": LABELS[decision]}
+    def undo(body: Body) -> Body:
+        if qid := review.undo():
+            return review.view(qid) | {"progress": review.progress(), "message": review.message, "undone": qid}
+        return review.next() | {"undone": ""}
 
-        return await _answered(work)
+    def answer(body: Body) -> Body:
+        if not isinstance(qid := body.get("qid"), str) or qid not in review.items:
+            raise _Unknown("unknown candidate")
+        return review.show_answer(qid)
 
-    async def undo(request: Request) -> Response:
-        def work() -> dict[str, Any]:
-            if qid := review.undo():
-                shown = review.view(qid) | {"progress": review.progress(), "message": review.message}
-                return shown | {"undone": qid}
-            return review.next() | {"undone": ""}
-
-        return await _answered(work)
-
-    async def answer(request: Request) -> Response:
-        body = await _body(request)
-        qid = body.get("qid")
-        if qid not in review.items:
-            return JSONResponse({"refused": "unknown candidate"}, status_code=400)
-        return await _answered(lambda: review.show_answer(qid))
-
-    async def lint(request: Request) -> Response:
-        body = await _body(request)
+    def lint(body: Body) -> Body:
         qid, question, expected = (str(body.get(name) or "")[:4000] for name in ("qid", "question", "expected"))
-        answerable = body.get("answerable") is not False
-        return await _answered(lambda: {"remarks": review.lint(qid, question, expected, answerable)})
+        return {"remarks": review.lint(qid, question, expected, body.get("answerable") is not False)}
 
-    async def search(request: Request) -> Response:
-        import msgspec
+    def search(body: Body) -> Body:
+        return {"texts": msgspec.to_builtins(review.search(str(body.get("words") or "")[:1000]))}
 
-        words = str((await _body(request)).get("words") or "")[:1000]
-        return await _answered(lambda: {"texts": msgspec.to_builtins(review.search(words))})
-
-    routes = [
-        Route(f"/{token}/", page),
-        Route(f"/{token}/next", following),
-        Route(f"/{token}/decide", decide, methods=["POST"]),
-        Route(f"/{token}/undo", undo, methods=["POST"]),
-        Route(f"/{token}/answer", answer, methods=["POST"]),
-        Route(f"/{token}/lint", lint, methods=["POST"]),
-        Route(f"/{token}/search", search, methods=["POST"]),
-        Route(f"/{token}/{{name}}", asset),
-    ]
-    app = Starlette(routes=routes)
+    routes = [Route(f"/{token}/", page), Route(f"/{token}/next", following)]
+    for work in (decide, undo, answer, lint, search):
+        routes.append(Route(f"/{token}/{work.__name__}", _endpoint(work), methods=["POST"]))
+    app = Starlette(routes=[*routes, Route(f"/{token}/{{name}}", asset)])
     app.add_middleware(Guard, token=token)
     return app
 
@@ -143,7 +117,7 @@ def _asset(name: str) -> bytes:
     return (files(__package__) / "page" / name).read_bytes()
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _body(request: Request) -> Body:
     raw = b""
     async for part in request.stream():
         raw += part
@@ -165,15 +139,29 @@ def _selection(value: object) -> dict[str, Any] | None:
     return given if all(type(given[name]) is kind for name, kind in kinds.items()) else None
 
 
-async def _answered(work: Callable[[], dict[str, Any]]) -> Response:
+class _Unknown(Exception):
+    """What no page of ours sends."""
+
+
+def _endpoint(work: Callable[[Body], Body]) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        body = await _body(request)
+        return await _answered(lambda: work(body))
+
+    return endpoint
+
+
+async def _answered(work: Callable[[], Body]) -> Response:
     """In a thread, one after the other; what can't be decided or saved is said and nothing is lost."""
 
-    def alone() -> dict[str, Any]:
+    def alone() -> Body:
         with _ONE:
             return work()
 
     try:
         return JSONResponse(await run_in_threadpool(alone))
+    except _Unknown as unknown:
+        return JSONResponse({"refused": str(unknown)}, status_code=400)
     except Refused as refusal:
         return JSONResponse({"refused": str(refusal)}, status_code=409)
     except (OSError, ShipworthyError) as error:
@@ -183,20 +171,8 @@ async def _answered(work: Callable[[], dict[str, Any]]) -> Response:
 def serve(review: Review, *, port: int = 0, listening: Callable[[str], object] = print) -> None:
     """Serve the page until interrupted; `listening` hears the address."""
     token = secrets.token_urlsafe(18)
-    with contextlib.ExitStack() as stack:
-        socket_ = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
-        socket_.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            socket_.bind(("127.0.0.1", port))
-            socket_.listen()
-        except OSError as error:
-            raise EnvironmentFailure(
-                f"can't listen: {error.strerror or error}",
-                where=f"http://{HOST}:{port}",
-                hint="Give another --port.",
-                code="review-port",
-            ) from None
-        listening(f"http://{HOST}:{socket_.getsockname()[1]}/{token}/")
+    with listen(HOST, port, "review-port", "Give another --port.") as socket:
+        listening(f"{address(HOST, socket.getsockname()[1])}/{token}/")
         config = uvicorn.Config(create_app(review, token), log_level="warning", access_log=False)
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[socket_])
+            uvicorn.Server(config).run(sockets=[socket])

@@ -12,11 +12,15 @@ from typing import Any
 
 from ..config import HISTORY, Config, find_config, load_config
 from ..core.board import Board
+from ..core.custom import runs_code
 from ..core.decision import Decision
 from ..core.gates import sentence, state_in_words
 from ..errors import ShipworthyError, UsageError
+from ..history import History
+from ..history.items import as_json
 from ..reading.reports import check_report, load_report, reports_of, row_name
 from ..suites import passing_rule
+from ..suites.answers.lint import lint
 from ..text import visible
 from .check import check, drive, driving
 from .compare import compare, comparison_dict
@@ -80,14 +84,10 @@ class Project:
 
     def item_history(self, qid: str, suite: str = "", limit: int = 30) -> list[dict[str, Any]]:
         """One question over the recorded runs: since when it fails, at which commit, what it answered."""
-        from ..history.items import as_json
-
         return [as_json(one) for one in self._history().item(qid, suite=suite, limit=max(1, min(limit, 200)))]
 
     def lint_gold(self, gold: str = "") -> list[dict[str, str]]:
         """What in a gold set can never pass, always passes, or is written wrong; every set of the config by default."""
-        from ..suites.answers.lint import lint
-
         paths = (
             [gold] if gold else sorted({one.inputs["gold"] for one in self._config().suites if "gold" in one.inputs})
         )
@@ -127,7 +127,7 @@ class Project:
             for name in (*suite.inputs.values(), *_paths_in(suite.options)):
                 if "://" in name or os.path.isabs(name) or os.path.exists(os.path.join(settings.folder, name)):
                     self.path(os.path.join(settings.folder, name) if "://" not in name else name)
-            if _has_code(suite.options):
+            if runs_code(suite.options.get("custom_metrics")):
                 what = f"{suite.name} has metrics that are code of the project"
                 raise UsageError(what, hint=_ALLOW, code="assistant-run")
         if settings.baseline:
@@ -141,13 +141,10 @@ class Project:
         with chdir(self.folder):  # for what looks around in it
             if run:
                 with driving(settings, tuple(suites)):
-                    for _ in drive(settings, suites=tuple(suites), where=tuple(where)):
-                        pass
+                    drive(settings, suites=tuple(suites), where=tuple(where))
             return check(settings, suites=tuple(suites), where=tuple(where), record=False, engine="memory")
 
-    def _history(self) -> Any:
-        from ..history import History
-
+    def _history(self) -> History:
         found = find_config(self.folder)
         url = load_config(found).history_url() if found else os.path.join(self.folder, HISTORY)
         return History(url if self.allow_run else self.path(url))
@@ -190,11 +187,6 @@ def _paths_in(options: Mapping[str, Any]) -> Iterator[str]:
             yield from _paths_in(value)
         elif isinstance(value, (list, tuple)):
             yield from (one for one in value if isinstance(one, str))
-
-
-def _has_code(options: Mapping[str, Any]) -> bool:
-    metrics = options.get("custom_metrics")
-    return isinstance(metrics, Mapping) and any("py" in told for told in metrics.values() if isinstance(told, Mapping))
 
 
 def _summary(decision: Decision) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +14,30 @@ import msgspec
 
 from ..config import Config, SuiteConfig, TargetConfig, load_config
 from ..core.board import Board
-from ..core.decision import Decision, encode
+from ..core.decision import encode
 from ..core.decision import report as report_of
 from ..core.gates import Gate
-from ..core.policy import apply_policy, check_waivers, waiver_notes, with_incomplete, with_regressions
+from ..core.options import fields_of
+from ..core.policy import apply_policy, check_waivers, quarantine_notes, waiver_notes, with_incomplete
 from ..core.run_options import of_config
 from ..core.subset import choose, parse_where
 from ..core.temporary import parse_size
 from ..engines import engine as engine_named
 from ..errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
-from ..history import SHORT, History, exact_value
 from ..reading.archives import KEPT, sharing
-from ..reading.files import write_whole
+from ..reading.files import Files, expanded, write_whole
 from ..reading.jsonl import Problems, Reader, read_objects
 from ..reading.plans import Planned, Plans, add_plans, note_runs
-from ..reading.reports import is_edited, passing
+from ..reading.reports import load_report, reports_of
 from ..suites import load_suite, passing_rule
 from ..text import first_few, plural, visible
-from .baselines import Reports, is_file, load_baseline
-from .commit import about_commit, links, release_of, where_from
-from .compare import Comparison, compare_reports, incomparable, sentence, worse_than
+from .baselines import Reports, against_baseline, baseline_values, load_baseline, renewal, why_not_compared
 from .evaluate import run_suite
-from .narrowing import narrowed, note_quarantine, refuse_changed, shared_files, without_quarantined
-from .since import note_since
+from .record import note_since, record_board
 from .verify import policy_block
 
 _NAME_ONE = "Save one (`shipworthy baseline save`) and use --baseline baseline.json, or bless a run by name."
 _PLAN = ("sweep_id", "planned_runs")  # what a run says of its plan
-HISTORY_TIMEOUT = 5.0  # a verdict does not wait longer for its place in history
-
-Result = tuple[Decision | None, str, int]  # a decision, or why there is none and the exit code of that
 
 
 def check(
@@ -73,23 +67,18 @@ def check(
     if limit is not None:
         parse_size(limit)
     day = today or datetime.datetime.now(datetime.UTC).date()
-    chosen = narrowed(choose_suites(settings, suites), tuple(where))
-    chosen = [without_quarantined(suite, settings, day) for suite in chosen]
+    chosen = _chosen(settings, suites, tuple(where), day)
     board = Board([], run={"config": settings.path})
     if left := [suite.name for suite in settings.suites if suite.name not in {one.name for one in chosen}]:
         board.notes += [f"not run, because they take no --where: {', '.join(left)}"] if where and not suites else []
     name = baseline or settings.baseline
     blessed = _blessed(board, settings, name, bool(baseline))  # first, because a misspelt name should not cost a run
-    with sharing(shared_files(chosen), KEPT if limit is None else 0):
-        for suite in _referring(chosen):
-            decision, why, code = _run(suite, require_proof, engine, how)
-            if decision is None:
-                board.failures[suite.name], board.exit_codes[suite.name] = why, code
-            else:
-                board.decisions.append(decision)
+    with sharing(_shared_files(chosen), KEPT if limit is None else 0):
+        for suite in chosen:
+            _run(board, suite, require_proof, engine, how)
     _apply_policy(board, settings, name, blessed, day)
-    refuse_changed(board)
-    note_quarantine(board, settings, day, complete=not where)
+    _refuse_changed(board)
+    _note_quarantine(board, settings, day, complete=not where)
     if settings.controls:
         _run_controls(board, settings)
     note_since(board, settings, label)
@@ -164,8 +153,7 @@ def repeated(config: Config, number: int) -> Config:
 
 def noise(config: Config, boards: Sequence[Board]) -> list[str]:
     """What runs of the same pipeline tell of the next one: whether it would decide so, and what to gate on."""
-    from .flips import flips
-    from .power import power_of_report
+    from .power import flips, power_of_report
 
     notes = []
     for suite in config.suites:
@@ -295,27 +283,40 @@ def choose_suites(config: Config, names: Iterable[str]) -> list[SuiteConfig]:
     return [known[name] for name in names] or config.suites
 
 
-def _referring(suites: Sequence[SuiteConfig]) -> list[SuiteConfig]:
-    """The suites, with accuracy left to the suite that is about it where that runs too: one fault, one red suite."""
+def _chosen(config: Config, names: Iterable[str], where: tuple[str, ...], day: datetime.date) -> list[SuiteConfig]:
+    """The suites as they are judged: on the questions that --where chooses, gates without those in quarantine.
+
+    Accuracy is left to the suite that is about it where that runs too: one fault, one red suite.
+    """
+    suites = _narrowed(choose_suites(config, names), where)
     running = {suite.name for suite in suites}
-    return [
-        msgspec.structs.replace(suite, options={"accuracy": "refer"} | suite.options)
-        if load_suite(suite.name).refers_to in running
-        else suite
-        for suite in suites
-    ]
+    quarantine = tuple(entry.qid for entry in config.quarantine if not entry.expired(day))
+    found = []
+    for suite in suites:
+        loaded, options = load_suite(suite.name), suite.options
+        if quarantine and "quarantine" in fields_of(loaded.options) and "gold" in suite.inputs:
+            options = options | {"quarantine": quarantine}
+        if loaded.refers_to in running:
+            options = {"accuracy": "refer"} | options
+        found.append(msgspec.structs.replace(suite, options=options))
+    return found
 
 
-def _run(suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> Result:
+def _run(board: Board, suite: SuiteConfig, require_proof: bool, engine: str, settings: Mapping[str, Any]) -> None:
+    """Put the suite's decision on the board, or why there is none."""
     options = suite.options | {"gates": suite.gates} | ({"require_proof": True} if require_proof else {})
     try:
-        return run_suite(load_suite(suite.name), suite.inputs, options, engine=engine, **settings), "", 0
+        board.decisions.append(run_suite(load_suite(suite.name), suite.inputs, options, engine=engine, **settings))
     except ShipworthyError as error:
         error.where = error.where or _place(suite, error)
         error.hint = _how_to_make(suite, error) or error.hint
-        return None, str(error), error.exit_code
+        _fail(board, suite.name, str(error), error.exit_code)
     except Exception as error:  # a fault of ours in one suite must not take the others' verdicts along
-        return None, f"{type(error).__name__}: {error} [internal]", 4
+        _fail(board, suite.name, f"{type(error).__name__}: {error} [internal]", EnvironmentFailure.exit_code)
+
+
+def _fail(board: Board, name: str, why: str, code: int) -> None:
+    board.failures[name], board.exit_codes[name] = why, code
 
 
 def _how_to_make(suite: SuiteConfig, error: ShipworthyError) -> str:
@@ -345,7 +346,7 @@ def _blessed(board: Board, config: Config, name: str, given: bool) -> Reports | 
     try:
         return load_baseline(config, name, given) if name else None
     except EnvironmentFailure as error:
-        board.failures["baseline"], board.exit_codes["baseline"] = str(error), error.exit_code
+        _fail(board, "baseline", str(error), error.exit_code)
         return None
 
 
@@ -358,82 +359,19 @@ def _apply_policy(
     policies = {suite.name: suite.policies for suite in config.suites}
     for index, decision in enumerate(board.decisions):
         base = (blessed or {}).get(decision.suite)
-        bounds = _bounds(base, decision) if base else None
+        bounds = baseline_values(base, decision) if base else None
         judged = apply_policy(
             decision, waivers=config.waivers, policies=policies[decision.suite], baseline=bounds, today=day
         )
         judged.run = judged.run | {"policy": policy_block(config.waivers, policies[decision.suite], bounds, day)}
         board.decisions[index] = judged
         if blessed is not None:
-            board.notes += _against_baseline(board, index, name, base, config)
+            board.notes += against_baseline(board, index, name, base, config)
         elif not name and any(outcome.gate.bound.sign and outcome.bound is None for outcome in judged.outcomes):
             board.notes.append(
                 f"{judged.suite}: a gate compares with a baseline, but no baseline is named. {_NAME_ONE}"
             )
     board.notes += waiver_notes(config.waivers, board.decisions, day)
-
-
-def _bounds(base: Mapping[str, Any], decision: Decision) -> dict[str, Fraction] | None:
-    """The baseline's value for each gate; None where it was made on other terms."""
-    head = report_of(decision)
-    if is_edited(base) or set(incomparable(base, head)) - {"gates"}:
-        return None
-    found = {}
-    for outcome in decision.outcomes:
-        gate = outcome.gate
-        measures = base.get("slices", {}).get(gate.slice, {}) if gate.slice else base["metrics"]
-        value = exact_value(measures.get(gate.metric, {}))
-        if value is not None:
-            found[gate.key] = value
-    return found
-
-
-def _against_baseline(board: Board, index: int, name: str, base: Mapping[str, Any] | None, config: Config) -> list[str]:
-    """What changed since the baseline; a regression of a gated metric, or a lost case, stops the ship."""
-    decision = board.decisions[index]
-    head = report_of(decision)
-    if what := _why_not(name, base, head, decision):
-        return _not_compared(board, index, what, _shared_items(base, head) if base and _DIFFER in what else [], config)
-    assert base is not None
-    gated = _gated(decision)
-    found = compare_reports({**base, "outcomes": head["outcomes"]}, head, gated)
-    board.changes[decision.suite] = {"lost": found.lost, "gained": found.gained}
-    reasons = _regressions(found, name)
-    if reasons and config.on_regression == "block":
-        board.decisions[index] = with_regressions(decision, reasons)
-        reasons = []  # said there
-    quiet = [
-        f"{decision.suite}: {sentence(change)} against the baseline {name}"
-        for change in found.changes
-        if change.answer != "regressed" and change.worse
-    ]
-    return (
-        [f"{decision.suite}: {reason}" for reason in reasons]
-        + quiet
-        + [f"{decision.suite}: {note}" for note in found.notes]
-    )
-
-
-_DIFFER = "not compared with the baseline"
-
-
-def _why_not(name: str, base: Mapping[str, Any] | None, head: Mapping[str, Any], decision: Decision) -> str:
-    """Why a run, or one without traces yet, can't be compared with the baseline; nothing where it can."""
-    if base is None:
-        return f"the baseline {name} has no run of this suite"
-    if is_edited(base):
-        return f"the report of the baseline {name} was edited"
-    if differences := [one for one in incomparable(base, head) if one != "gates"]:
-        return f"{_DIFFER} {name}, because the {' and '.join(differences)} differ"
-    if lacking := sorted({metric for metric in _gated(decision) if metric not in base["metrics"]}):
-        return f"the baseline {name} has no {', '.join(lacking)}, which a gate of this run needs"
-    return ""
-
-
-def _gated(decision: Decision) -> list[str]:
-    return [
-        outcome.gate.metric for outcome in decision.outcomes if outcome.gate.severity == "block" and not outcome.waived
-    ]
 
 
 def refuse_incomparable(
@@ -448,59 +386,21 @@ def refuse_incomparable(
         return
     blessed = load_baseline(config, name, bool(baseline))
     day = datetime.datetime.now(datetime.UTC).date()
-    chosen = [
-        without_quarantined(suite, config, day) for suite in narrowed(choose_suites(config, suites), tuple(where))
-    ]
-    for suite in _referring(chosen):
+    for suite in _chosen(config, suites, tuple(where), day):
         if not suite.driven or _target_of(suite, config) is None or config.on_incomparable == "warn":
             continue
         empty = msgspec.structs.replace(suite, inputs=suite.inputs | {suite.driven: ()})
-        decision, _, _ = _run(empty, False, "memory", {})
-        if decision is None:
-            continue  # what is wrong with the suite is for the check to say
-        policed = apply_policy(decision, waivers=config.waivers, policies=suite.policies, today=day)
-        if what := _why_not(name, blessed.get(suite.name), report_of(decision), policed):
-            raise DataError(
-                f"{suite.name}: {what}. Nothing was sent",
-                where=config.path,
-                hint=f"Compare with another one, or make it new: {_renewed(name)}.",
-                code="baseline-different",
-            )
-
-
-def _renewed(name: str) -> str:
-    if not is_file(name):
-        return f"check --run, then shipworthy baseline bless {visible(name, 60)} last --by WHO --reason WHY"
-    return f"check --run, then shipworthy baseline save {visible(name, 60)}"
-
-
-def _not_compared(board: Board, index: int, what: str, shared: list[str], config: Config) -> list[str]:
-    """A baseline that was asked for and can't be compared with decides nothing, unless the config says to go on."""
-    decision = board.decisions[index]
-    if config.on_incomparable != "warn":
-        board.decisions[index] = with_incomplete(decision, [what])
-        return [f"{decision.suite}: {note}" for note in shared]
-    return [f"{decision.suite}: {note}" for note in (what, *shared)]
-
-
-def _shared_items(base: Mapping[str, object], head: Mapping[str, object]) -> list[str]:
-    """What became of the items that both sides have."""
-    before, after = passing(base, passing_rule(base)), passing(head, passing_rule(head))
-    both = sorted(name for name in before if name in after)
-    lost = [name for name in both if before[name] and not after[name]]
-    gained = [name for name in both if after[name] and not before[name]]
-    words = (("lost", lost), ("gained", gained))
-    changes = "; ".join(f"{kind}: {first_few(names)}" for kind, names in words if names) or "none changed"
-    return [f"of {plural(len(both), 'item')} that both have, {changes}"] if both else []
-
-
-def _regressions(found: Comparison, name: str) -> list[str]:
-    regressed = (change for change in found.changes if change.answer == "regressed")
-    reasons = worse_than(regressed, name, found.suite)
-    if found.absent:
-        named = ", ".join(found.absent[:10]) + (" …" if len(found.absent) > 10 else "")
-        reasons.append(f"{plural(len(found.absent), 'case')} of the baseline {name} missing from this run: {named}")
-    return reasons
+        board = Board([])  # what is wrong with the suite is for the check to say
+        _run(board, empty, False, "memory", {})
+        for decision in board.decisions:
+            policed = apply_policy(decision, waivers=config.waivers, policies=suite.policies, today=day)
+            if what := why_not_compared(name, blessed.get(suite.name), report_of(decision), policed):
+                raise DataError(
+                    f"{suite.name}: {what}. Nothing was sent",
+                    where=config.path,
+                    hint=f"Compare with another one, or make it new: {renewal(name)}.",
+                    code="baseline-different",
+                )
 
 
 def _run_controls(board: Board, config: Config) -> None:
@@ -515,51 +415,64 @@ def _run_controls(board: Board, config: Config) -> None:
     if results.sound:
         board.notes.append(str(results))
     else:
-        board.failures["controls"], board.exit_codes["controls"] = str(results), UsageError.exit_code
+        _fail(board, "controls", str(results), UsageError.exit_code)
 
 
-def record_board(board: Board, config: Config, label: str = "") -> None:
-    """Each decision into history, and what history tells onto the board. Whatever goes wrong is a warning."""
-    try:
-        history = History(config.history_url(), HISTORY_TIMEOUT, config.texts)
-    except ShipworthyError as error:
-        board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
-        return
-    place = where_from(config.folder)
-    known = {**place, **about_commit(place["commit"], config.folder, author=config.author), **links(place["commit"])}
-    known |= {"label": label, "gold_release": release_of(board)}
-    ids, warnings = history.record_all([_without_since(report_of(one)) for one in board.decisions], **known)
-    if not warnings:
-        with suppress(ShipworthyError):  # a picture is not worth a warning
-            for decision in board.decisions:
-                board.trends |= _trends(history, decision, place["branch"], known["project"])
-    suites = [decision.suite for decision in board.decisions]
-    board.run = board.run | {
-        "history": dict(zip(suites, ids, strict=True)),
-        "warnings": list(dict.fromkeys(warnings)),
-    }
+def _narrowed(suites: list[SuiteConfig], where: tuple[str, ...]) -> list[SuiteConfig]:
+    """The suites on the questions that --where chooses; those that read no gold set can't be narrowed."""
+    if not where:
+        return suites
+    parse_where(where)  # a slip is told once, and not as a failure of every suite
+    able = [one for one in suites if "where" in fields_of(load_suite(one.name).options) and "gold" in one.inputs]
+    if not able:
+        raise UsageError("none of the suites takes --where", hint="Leave it out.", code="where-gold")
+    return [msgspec.structs.replace(one, options=one.options | {"where": where}) for one in able]
 
 
-def _without_since(report: dict[str, Any]) -> dict[str, Any]:
-    """What history itself told is not recorded again."""
-    return {**report, "run": {name: value for name, value in report["run"].items() if name != "since"}}
+def _note_quarantine(board: Board, config: Config, day: datetime.date, complete: bool) -> None:
+    """Each quarantine in a note; one of a question that no suite has is a mistake, as with waivers."""
+    notes, unknown = quarantine_notes(config.quarantine, board.decisions, day)
+    board.notes = [*notes, *board.notes]
+    if unknown and complete and len(board.decisions) == len(config.suites):
+        what = f"there is no question {visible(unknown[0], 60)!r} to quarantine"
+        raise UsageError(what, where="[[quarantine]]", hint="Check the qid, or remove it.", code="quarantine-unknown")
 
 
-def _trends(history: History, decision: Decision, branch: str, project: str) -> dict[str, list[dict[str, Any]]]:
-    """The gated metrics over the last runs of the suite in this project and branch, this one last."""
-    found = {}
-    if "subset" in decision.sections:
-        return {}  # the trend is that of the whole gold set
-    for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
-        points = history.trend(key, suite=decision.suite, branch=branch, project=project)
-        found[f"{decision.suite} {key}"] = [
-            {
-                "value": None if point.value is None else float(point.value),
-                "label": point.run.label or point.run.id[:SHORT],
-                "recorded_at": point.run.recorded_at,
-                "commit": point.run.commit,
-                "decision": point.run.decision,
-            }
-            for point in points
-        ]
+def failing_qids(report: Mapping[str, object] | str | os.PathLike[str]) -> set[str]:
+    """The questions to ask again: those that failed in the report, in any suite of a board."""
+    found = load_report(report) if isinstance(report, (str, os.PathLike)) else report
+    return {
+        str(row.get("qid", row.get("id", "")))
+        for one in reports_of(found)
+        for passes in (passing_rule(one),)
+        for row in one.get("items", [])
+        if not passes(row)
+    } - {""}
+
+
+def _shared_files(suites: Sequence[SuiteConfig]) -> set[str]:
+    """The files that several suites read."""
+    named = Counter(path for suite in suites for path in set(map(str, suite.inputs.values())))
+    found: set[str] = set()
+    for path, times in named.items():
+        if times > 1:
+            with suppress(ShipworthyError):  # the suites say what is wrong with it
+                files = expanded(path)
+                found.update(files.paths if isinstance(files, Files) else (str(files),))
     return found
+
+
+def _refuse_changed(board: Board) -> None:
+    """Suites that read a file too large to share may find it changed in between: then they judge different runs."""
+    found: dict[str, set[object]] = {}
+    for decision in board.decisions:
+        for name, block in decision.inputs.items():
+            found.setdefault(decision.run.get(name, ""), set()).add(block["sha256"])
+    changed = {path for path, digests in found.items() if path and len(digests) > 1}
+    for index, decision in enumerate(board.decisions):
+        for name in decision.inputs:
+            if decision.run.get(name) in changed:
+                what = f"{name} changed while the suites were reading it: run check again when nothing writes to it"
+                board.notes.append(f"{decision.suite}: {what}")
+                if decision.verdict == "SHIP":
+                    board.decisions[index] = with_incomplete(decision, [what])

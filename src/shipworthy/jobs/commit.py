@@ -42,6 +42,13 @@ def about_commit(commit: str, folder: str = ".", *, author: bool = False) -> dic
     return about | ({"author": name} if author else {})
 
 
+def known_of_run(folder: str = ".", label: str = "", *, author: bool = False) -> dict[str, str]:
+    """All that history keeps of where a run comes from."""
+    place = where_from(folder)
+    commit = place["commit"]
+    return {**place, **about_commit(commit, folder, author=author), **links(commit), "label": label}
+
+
 def base_branch() -> str:
     """The branch that a pull request goes to, as the CI says; blank where this is none."""
     return next((os.environ[name] for name in _BASES if os.environ.get(name)), "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from ..core.sources import PLACEHOLDER, read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
 from ..net.blocking import run_blocking
+from ..net.client import RequestFailed
+from ..net.once import fetch
 from ..reading.files import create_new, write_whole
 from ..reading.proposal import Asked, doubt, fields_of, propose, rivals
 from ..runner.failures import AskFailed
@@ -27,7 +30,6 @@ from ..runner.targets.base import TargetOptions
 from ..runner.targets.http import HttpTarget
 from ..suites import load_suite
 from ..text import visible
-from .requests import CHAT, CHAT_PATH, FIELDS, bodies_for, described, named_missing, queries_for
 
 QUESTION = "What can you tell me about this?"
 UNANSWERABLE = "What colour are the lanterns in the harbour of Qzxvj?"
@@ -198,8 +200,8 @@ def _responses(
     url: str, options: TargetOptions, question: str, timeout: float
 ) -> Iterator[tuple[dict[str, object], TargetOptions]]:
     """Responses that are answers, and the requests that got them."""
-    waiting, failures = list(_usual(url, options)), list[AskFailed]()
     guessing = options.body is None and not options.query and "{" not in url.replace("${", "")
+    waiting, failures = list(_usual(url, options)) if guessing else [options], list[AskFailed]()
     tried: list[object] = []
     most, answered = MOST_REQUESTS, False
     while waiting and len(tried) < most:
@@ -231,36 +233,24 @@ def _responses(
 
 
 def _usual(url: str, options: TargetOptions) -> Iterator[TargetOptions]:
-    """What the user said should be sent, else what services commonly take: by POST, then by GET."""
-    if options.body is not None or options.query or "{" in url.replace("${", ""):
-        yield options
-        return
-    bodies: list[object] = [{field: "{question}"} for field in FIELDS]
+    """What services commonly take: by POST, then by GET."""
+    bodies: list[object] = [{field: _Q} for field in FIELDS]
     bodies = [CHAT, *bodies] if CHAT_PATH.search(url) else [*bodies, CHAT]
     if options.method.upper() != "GET":
         for body in bodies:
             yield msgspec.structs.replace(options, body=body)
     if not options.method or options.method.upper() == "GET":
         for field in FIELDS:
-            yield msgspec.structs.replace(options, method="GET", query={field: "{question}"})
+            yield msgspec.structs.replace(options, method="GET", query={field: _Q})
 
 
 def _found(failed: AskFailed, used: TargetOptions, options: TargetOptions) -> Iterator[TargetOptions]:
     """Requests that have what a service says is missing."""
     if used.method == "GET":
-        yield from (msgspec.structs.replace(used, query=query) for query in queries_for(failed.seen))
-        return
-    yield from (msgspec.structs.replace(options, body=body) for body in bodies_for(failed.seen, used.body))
-
-
-def _described(url: str, options: TargetOptions, timeout: float) -> Iterator[TargetOptions]:
-    for method, body in described(url, timeout):
-        if options.method and options.method.upper() != method:
-            continue
-        if "query:" in body:
-            yield msgspec.structs.replace(options, method=method, query=body["query:"])
-        else:
-            yield msgspec.structs.replace(options, method="" if method == "POST" else method, body=body)
+        names = (place[-1] for place in named_missing(failed.seen))
+        yield from (msgspec.structs.replace(used, query={name: _Q}) for name in names if name.isidentifier())
+    else:
+        yield from (msgspec.structs.replace(options, body=body) for body in _bodies_for(failed.seen, used.body))
 
 
 def _error_in(response: dict[str, Any]) -> AskFailed | None:
@@ -336,7 +326,7 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
     return UsageError(failure.what, where=secrets.hide(url), hint=advice, code="init-response")
 
 
-# What is written
+# --- what is written ---
 
 
 def config_text(found: Connection) -> str:
@@ -360,7 +350,8 @@ def config_text(found: Connection) -> str:
         return "\n".join([*lines, 'target = "target"  # it retrieves and does not answer']) + "\n"
     lines += _declared(found)
     if found.refusal:
-        lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {_comment(found.refused_with)}")
+        said = re.sub(r"\s+", " ", visible(found.refused_with, 80))
+        lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {said}")
     elif found.fixed:
         lines.append(f"refusal_phrases = {_toml(PHRASES)}  # it says the same to whatever it can't answer")
     return "\n".join(lines) + "\n"
@@ -440,5 +431,180 @@ def _inline(table: Mapping[str, str]) -> str:
     return "{ " + inner + " }"
 
 
-def _comment(text: str) -> str:
-    return re.sub(r"\s+", " ", visible(text, 80))
+# --- the body or the query that a service takes, found by what it describes and by what it says is missing ---
+
+FIELDS = ("question", "query", "q", "input", "prompt", "message", "text")
+CHAT = {"messages": [{"role": "user", "content": "{question}"}]}
+CHAT_PATH = re.compile(r"/(chat/)?completions/?$|/chat/?$")
+_Q = "{question}"
+_QUESTION = re.compile(r"quer|question|prompt|input|message|utterance|ask|search|content|text|^q$", re.IGNORECASE)
+_LOC = re.compile(r"""["']loc["']\s*:\s*[\[(]([^\])]*)[\])]""")
+_NAMES = (
+    r"""["'](\w+)["'] (?:is|must|failed|can|should|parameter)""",
+    r"""Either ["'](\w+)["'] or ["'](\w+)["']""",
+    r"([A-Z]\w+ \w+) (?:is|are) (?:required|missing)",
+    r"([\w.]*\w) (?:is|are) (?:a )?(?:required|missing|mandatory)",
+    r"(\w+) (?:is|are) not (?:specified|given|provided|set)",
+    r"""(?:field|parameter|property|argument)(?: called| named)? ["'`](\w+)["'`]""",
+    r"""["']pointer["']\s*:\s*["']/([\w/]+)["']""",
+    r"(?:required|missing)[\w ]*: *[\"']?(\w+)",
+    r"(\w+): [Ff]ield required",
+    r"""["']field_errors["']\s*:\s*\{\s*["'](\w+)""",
+    r"(?:provide|specify|send) (?:a|an|the) ([\w ]+?)(?: parameter| field|[.\"]|$)",
+    r"[Nn]o ([\w ]+?) (?:received|given|provided|found)",
+)
+_DEEPEST = 6
+
+
+def named_missing(error: str) -> list[tuple[str, ...]]:
+    """Where the fields are that an error says are missing, outermost name first; `query:` marks those of the URL."""
+    places = [tuple(re.findall(r"[\w.-]+", found)) for found in _LOC.findall(error.replace('\\"', '"'))]
+    if places:
+        outer = [
+            ("query:", *place[1:]) if place[0] == "query" and len(place) > 1 else place for place in places if place
+        ]
+        return list(
+            dict.fromkeys(place[1:] if place[0] == "body" else place for place in outer if place[-1:] != ("body",))
+        )
+    words = [word for pattern in _NAMES for found in re.findall(pattern, error) for word in _each(found)]
+    spelled = [form for word in words for form in ([word] if " " not in word else [word.replace(" ", "_").lower()])]
+    return [tuple(re.split(r"[./]", name)) for name in dict.fromkeys(spelled) if name.lower() not in _PROSE]
+
+
+_PROSE = {
+    "field",
+    "value",
+    "it",
+    "body",
+    "json",
+    "request",
+    "argument",
+    "arguments",
+    "parameter",
+    "member",
+    "api",
+    "key",
+}
+
+
+def _bodies_for(error: str, sent: object) -> Iterator[object]:
+    """Bodies that have what the error names, built upon what was sent where that had some of it already."""
+    places = [place for place in named_missing(error) if place and place[0] != "query:"]
+    wanted = [place for place in places if place[-1] != "model"]
+    if not wanted:
+        return
+    kept: Any = sent if isinstance(sent, dict) and _is_built(sent) else {}
+    body: Any = dict(kept)
+    for place in wanted:
+        if all(name.isidentifier() or name.isdigit() for name in place):
+            body = _with(body, place, _value(place[-1], _QUESTION.search(place[-1]) is not None or not _asks(body)))
+    if _asks(body):
+        yield body
+    for place in wanted[:3]:
+        if len(place) == 1 and place[0] != "messages":
+            name = place[0]
+            yield from ({**kept, name: form} for form in ({"text": _Q}, {name: _Q}, [{"input": _Q}], [_Q]))
+
+
+def _described(url: str, options: TargetOptions, seconds: float) -> Iterator[TargetOptions]:
+    """Requests by the service's own description at /openapi.json."""
+    parts, sink = urlsplit(url), io.BytesIO()
+    try:
+        status, _ = fetch(f"{parts.scheme}://{parts.netloc}/openapi.json", sink, min(seconds, 5.0))
+        api = json.loads(sink.getvalue()) if status == 200 else {}
+    except (RequestFailed, ShipworthyError, ValueError, RecursionError, OSError):
+        return
+    paths = api.get("paths") if isinstance(api, dict) else None
+    operations = paths.get(parts.path) or paths.get(parts.path.rstrip("/")) if isinstance(paths, dict) else None
+    for method, operation in operations.items() if isinstance(operations, dict) else ():
+        if isinstance(operation, dict) and options.method.upper() in ("", method.upper()):
+            yield from _of_operation(method.upper(), operation, api, options)
+
+
+def _of_operation(
+    method: str, operation: Mapping[str, Any], api: Mapping[str, Any], options: TargetOptions
+) -> Iterator[TargetOptions]:
+    content = _at(operation, "requestBody", "content", "application/json", "schema")
+    if isinstance(content, dict):
+        body = _example(content, api, "", 0)
+        if isinstance(body, dict) and body:
+            asks = body if _asks(body) else body | {_best(body): _Q}
+            yield msgspec.structs.replace(options, method="" if method == "POST" else method, body=asks)
+    parameters = operation.get("parameters")
+    names = [
+        one["name"] for one in parameters or () if isinstance(one, dict) and one.get("in") == "query" and "name" in one
+    ]
+    if names and not content:
+        yield msgspec.structs.replace(options, method=method, query={_best(names): _Q})
+
+
+def _example(schema: Mapping[str, Any], api: Mapping[str, Any], name: str, depth: int) -> Any:
+    """A value that a schema accepts, with the question where it belongs."""
+    if isinstance(ref := schema.get("$ref"), str):
+        inner = _at(api, *ref.removeprefix("#/").split("/"))
+        return _example(inner, api, name, depth + 1) if isinstance(inner, dict) and depth < _DEEPEST else {}
+    for key in ("default", "const"):
+        if schema.get(key) is not None and not _QUESTION.search(name):
+            return schema[key]
+    kind, properties = schema.get("type"), schema.get("properties")
+    if isinstance(properties, dict) and properties and depth < _DEEPEST:
+        required = schema.get("required")
+        needed = required if isinstance(required, list) and required else [_best(properties)]
+        return {
+            one: _example(properties[one], api, one, depth + 1)
+            for one in needed
+            if isinstance(properties.get(one), dict)
+        }
+    if kind == "array":
+        return CHAT["messages"] if name == "messages" else []
+    if kind in ("integer", "number"):
+        return 1
+    if kind == "boolean":
+        return False
+    return _value(name, _QUESTION.search(name) is not None) if kind == "string" else {}
+
+
+def _value(name: str, asks: bool) -> Any:
+    if name == "messages":
+        return CHAT["messages"]
+    known = {"stream": False, "max_tokens": 300, "temperature": 0, "top_k": 5, "k": 5}
+    return known.get(name, _Q if asks else "shipworthy")
+
+
+def _with(body: Any, place: tuple[str, ...], value: Any) -> Any:
+    """The body with a value at a place in it."""
+    if not place:
+        return value
+    if place[0].isdigit():
+        return [_with(body[0] if isinstance(body, list) and body else {}, place[1:], value)]
+    return {
+        **(body if isinstance(body, dict) else {}),
+        place[0]: _with(body.get(place[0]) if isinstance(body, dict) else {}, place[1:], value),
+    }
+
+
+def _asks(body: object) -> bool:
+    return _Q in json.dumps(body)
+
+
+def _is_built(body: Mapping[str, Any]) -> bool:
+    """Whether a body was made from what a service said, rather than one that was tried at first."""
+    return len(body) > 1 or next(iter(body), "") not in (*FIELDS, "messages")
+
+
+def _best(names: Iterable[str]) -> str:
+    listed = list(names)
+    return min(
+        listed,
+        key=lambda one: (one not in FIELDS, FIELDS.index(one) if one in FIELDS else 0, not _QUESTION.search(one)),
+    )
+
+
+def _each(found: str | tuple[str, ...]) -> Iterable[str]:
+    return [found] if isinstance(found, str) else [one for one in found if one]
+
+
+def _at(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

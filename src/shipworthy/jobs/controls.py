@@ -135,30 +135,21 @@ def run_controls(
                 "gates belong to a suite", hint=f"Name it: {', '.join(with_controls())}.", code="controls-suite"
             )
         return _run_all(gold, options or {})
-    chosen = _with_controls(suite)
-    inputs, own = _split(chosen, options or {})
-    make_options(chosen.options, own, chosen.name)  # an option that it does not have is told before anything runs
-    return Results(_run(Configuration(suite=chosen, inputs=_named(gold) | inputs, gates=wanted, options=own)))
-
-
-def _with_controls(name: str) -> Suite:
-    if name not in with_controls():
+    if suite not in with_controls():
         hint = f"Use one of {', '.join(with_controls())}."
-        raise UsageError(f"there are no controls for a suite {name!r}", hint=hint, code="suite-unknown")
-    return load_suite(name)
+        raise UsageError(f"there are no controls for a suite {suite!r}", hint=hint, code="suite-unknown")
+    setting = _configured(load_suite(suite), gold, options or {}, gates=wanted)
+    make_options(setting.suite.options, setting.options, suite)  # one that it does not have is told before it runs
+    return Results(_run(setting))
 
 
-def _named(gold: GoldSource | None) -> dict[str, object]:
-    return {} if gold is None else {"gold": gold}
-
-
-def _split(suite: Suite, given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Tables of the suite, and its options."""
+def _configured(suite: Suite, gold: GoldSource | None, given: Mapping[str, object], **more: Any) -> Configuration:
+    """A suite with its tables and its options, which are given together."""
     tables = _tables(suite)
-    return (
-        {name: value for name, value in given.items() if name in tables},
-        {name: value for name, value in given.items() if name not in tables},
-    )
+    inputs: dict[str, object] = {} if gold is None else {"gold": gold}
+    inputs |= {name: value for name, value in given.items() if name in tables}
+    options = {name: value for name, value in given.items() if name not in tables}
+    return Configuration(suite=suite, inputs=inputs, options=options, **more)
 
 
 def _tables(suite: Suite) -> set[str]:
@@ -178,9 +169,9 @@ def _run_all(gold: GoldSource | None, options: Mapping[str, Any]) -> Results:
     )
     for name in with_controls():
         suite = load_suite(name)
-        inputs, own = _split(suite, options)
-        own = {key: value for key, value in own.items() if key in fields_of(suite.options)}
-        results += _run(Configuration(suite=suite, inputs=_named(items) | inputs, options=own, named=False))
+        known = {*_tables(suite), *fields_of(suite.options)}
+        own = {key: value for key, value in options.items() if key in known}
+        results += _run(_configured(suite, items, own, named=False))
     return results
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..core import evaluate as core
 from ..core.decision import Decision
-from ..core.options import SuiteOptions, fields_of, make_options, recorded
+from ..core.options import SuiteOptions, make_options, recorded
 from ..core.sources import GoldSource, TraceSource
-from ..core.suite import InputSpec, Suite
+from ..core.suite import Suite
 from ..engines import engine as engine_named
 from ..errors import UsageError
 from ..reading.files import expanded, is_remote
@@ -78,9 +78,8 @@ def run_suite(
     chosen = engine_named(engine, **settings)
     decision = core.evaluate(suite, sources, options, chosen, tick, reports=reports)
     decision.library = library
-    paths = {
-        name: _whole(os.fspath(source)) for name, source in sources.items() if isinstance(source, (str, os.PathLike))
-    }
+    named = {name: os.fspath(one) for name, one in sources.items() if isinstance(one, (str, os.PathLike))}
+    paths = {name: path if is_remote(path) else os.path.abspath(path) for name, path in named.items()}
     if engine not in ("memory", "auto"):
         decision.run = decision.run | {"engine": engine}
     call: dict[str, object] = {"inputs": paths, "options": recorded(options) | _files(options, decision)}
@@ -98,11 +97,6 @@ def _without_tables(sources: dict[str, object]) -> tuple[str, dict[str, object]]
     libraries = {name: library for name, source in sources.items() if (library := library_of(source))}
     rows = {name: rows_of(sources[name], name) for name in libraries}
     return next(iter(libraries.values()), ""), {**sources, **rows}
-
-
-def _whole(path: str) -> str:
-    """The path from the root, by which it is found again; an address is one already."""
-    return path if is_remote(path) else os.path.abspath(path)
 
 
 def _files(options: SuiteOptions, decision: Decision) -> dict[str, str]:
@@ -123,15 +117,6 @@ def check_inputs(suite: Suite, sources: Mapping[str, object]) -> None:
     if missing:
         raise UsageError(
             f"{suite.name} needs {missing[0].name}",
-            hint=f"{missing[0].help} Give {_flag(missing[0])}.",
+            hint=f"{missing[0].help} Give {(missing[0].flags or ('--' + missing[0].name,))[0]} FILE.",
             code="input-missing",
         )
-
-
-def _flag(spec: InputSpec) -> str:
-    return f"{(spec.flags or ('--' + spec.name,))[0]} FILE"
-
-
-def parameters(suite: Suite) -> set[str]:
-    """The names of a suite's inputs and options."""
-    return {spec.name for spec in suite.inputs} | set(fields_of(suite.options))

@@ -50,7 +50,10 @@ class HostCheck:
         return host == self._bound or host in self._also or is_loopback(host) or anywhere
 
 
-def listen(host: str, port: int, code: str) -> socket.socket:
+_ANOTHER = "Give another --port or --host, or end what listens there."
+
+
+def listen(host: str, port: int, code: str, hint: str = _ANOTHER) -> socket.socket:
     """A socket at that address, so that a port in use is told before anything is promised.
 
     It names TCP as its protocol: asyncio switches Nagle's delay off only then, and 40 ms an answer is much here.
@@ -68,7 +71,7 @@ def listen(host: str, port: int, code: str) -> socket.socket:
                 f"can't listen: {error.strerror or error}",
                 where=address(host, port),
                 code=code,
-                hint="Give another --port or --host, or end what listens there.",
+                hint=hint,
             ) from None
         undo.pop_all()
         return listening

@@ -1,4 +1,4 @@
-"""Since when: what history knows of the questions that fail now, noted on a board before it is shown."""
+"""Record: what history knows of the questions that fail now, and a board that goes into it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 from ..config import Config
 from ..core.board import Board
 from ..core.decision import Decision, digest_of
+from ..core.decision import report as report_of
 from ..errors import ShipworthyError
-from ..history import History, RecordedRun
+from ..history import SHORT, History, RecordedRun
 from ..history.records import run_id, shown_name
 from ..reading.reports import row_name
 from ..text import visible
-from .commit import about_commit, base_branch, where_from
+from .commit import about_commit, base_branch, known_of_run, release_of, where_from
 
 TIMEOUT = 1.0  # seconds: a verdict does not wait longer to say since when
+RECORD_TIMEOUT = 5.0  # … nor for its place in history
 LOOKED_AT = 20  # runs, for the newest that is not on a part of the questions
 
 
@@ -93,3 +95,48 @@ def failing_in(history: History, run: RecordedRun) -> dict[str, Since]:
         (run.seq,),
     )
     return {name: Since(seq, commit or "", at or "") for name, seq, commit, at in rows}
+
+
+def record_board(board: Board, config: Config, label: str = "") -> None:
+    """Each decision into history, and what history tells onto the board. Whatever goes wrong is a warning."""
+    try:
+        history = History(config.history_url(), RECORD_TIMEOUT, config.texts)
+    except ShipworthyError as error:
+        board.run = board.run | {"history": {}, "warnings": [f"the run is not in history: {error}"]}
+        return
+    known = known_of_run(config.folder, label, author=config.author) | {"gold_release": release_of(board)}
+    ids, warnings = history.record_all([_without_since(report_of(one)) for one in board.decisions], **known)
+    if not warnings:
+        with suppress(ShipworthyError):  # a picture is not worth a warning
+            for decision in board.decisions:
+                board.trends |= _trends(history, decision, known["branch"], known["project"])
+    suites = [decision.suite for decision in board.decisions]
+    board.run = board.run | {
+        "history": dict(zip(suites, ids, strict=True)),
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+def _without_since(report: dict[str, Any]) -> dict[str, Any]:
+    """What history itself told is not recorded again."""
+    return {**report, "run": {name: value for name, value in report["run"].items() if name != "since"}}
+
+
+def _trends(history: History, decision: Decision, branch: str, project: str) -> dict[str, list[dict[str, Any]]]:
+    """The gated metrics over the last runs of the suite in this project and branch, this one last."""
+    found = {}
+    if "subset" in decision.sections:
+        return {}  # the trend is that of the whole gold set
+    for key in dict.fromkeys(outcome.gate.key for outcome in decision.outcomes):
+        points = history.trend(key, suite=decision.suite, branch=branch, project=project)
+        found[f"{decision.suite} {key}"] = [
+            {
+                "value": None if point.value is None else float(point.value),
+                "label": point.run.label or point.run.id[:SHORT],
+                "recorded_at": point.run.recorded_at,
+                "commit": point.run.commit,
+                "decision": point.run.decision,
+            }
+            for point in points
+        ]
+    return found
