@@ -11,8 +11,7 @@ COPY src ./src
 RUN python -m venv --without-pip /opt/shipworthy \
  && python -m pip --disable-pip-version-check --no-cache-dir wheel --no-deps --wheel-dir /wheels . \
  && python -m pip --disable-pip-version-check --no-cache-dir --python /opt/shipworthy/bin/python \
-      install --only-binary=:all: "$(echo /wheels/shipworthy-*.whl)[postgres,yaml,zst]" \
- && find /opt/shipworthy -name __pycache__ -type d -prune -exec rm -rf {} +
+      install --only-binary=:all: "$(echo /wheels/shipworthy-*.whl)[postgres,yaml,zst]"
 
 FROM python:3.12-alpine
 LABEL org.opencontainers.image.title="shipworthy" \

@@ -42,12 +42,12 @@ engines: $(VENV)/.dev
 
 # Services on the real libraries, which are installed in .bench/frameworks.
 frameworks: $(VENV)/.dev
-	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('frameworks')"
+	$(BIN)/python benchmarks/environments.py frameworks
 	$(BIN)/python -m pytest -m slow tests/frameworks
 
 # A real Phoenix and a real MLflow, each installed in .bench.
 platforms: $(VENV)/.dev
-	cd benchmarks && ../$(BIN)/python -c "from environments import interpreter; interpreter('phoenix'); interpreter('mlflow')"
+	$(BIN)/python benchmarks/environments.py phoenix mlflow
 	$(BIN)/python -m pytest -m slow tests/importers/test_platforms.py
 
 lint: $(VENV)/.dev

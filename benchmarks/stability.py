@@ -18,7 +18,7 @@ from statistics import median
 from typing import TypeVar
 
 from shipworthy import evaluate
-from shipworthy.suites.stability.spread import distance_and_agreement
+from shipworthy.suites.stability.judge import distance_and_agreement
 
 SENTENCE = (
     "the limit of a request is thirty seconds unless keys are rotated weekly by whoever owns an index in Straße 東京"

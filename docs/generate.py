@@ -13,6 +13,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import click
@@ -31,13 +32,12 @@ def errors() -> str:
     lines = [
         "# Error codes",
         "",
-        "Every error and warning ends with its code in brackets. The exit code says what to fix: "
-        "2 the command or the config, 3 the data, 4 the environment. `shipworthy explain CODE` prints one of them.",
+        "Every error and warning ends with its code in brackets; `shipworthy explain CODE` prints one of these. The",
+        "exit code says what to fix: 2 the command or the config, 3 the data, 4 the environment. The message itself",
+        "names the place, what was found there and what was expected.",
         "",
-        "| code | what it means, and what to do |",
-        "|---|---|",
     ]
-    lines += [f"| `{code}` | {CODES[code].replace('|', chr(92) + '|')} |" for code in sorted(CODES)]
+    lines += [f"- `{code}`: {re.sub(r' The message [^.;:]*[.]', '', CODES[code])}" for code in sorted(CODES)]
     return "\n".join(lines) + "\n"
 
 
@@ -45,66 +45,79 @@ def glossary() -> str:
     lines = [
         "# Glossary",
         "",
-        "What does this metric mean? Ask on the command line:",
-        "",
-        "```console",
-        "$ shipworthy explain chr",
-        "```",
-        "",
-        "or look below. `score -v` shows the same definitions under each gate. In names, `k` and `N` stand for a",
-        "number, `NAME` for another metric and `STAGE` for retrieval, rerank, llm or guard.",
+        "What does this metric mean? `shipworthy explain chr` says it with its formula, `score -v` under each gate.",
+        "`k` and `N` stand for numbers, `NAME` for another metric, `STAGE` for retrieval, rerank, llm or guard.",
         "",
     ]
     for suite in SUITES:
         own = [term for term in terms() if term.suites[0] == suite]
         if own:
-            lines += [f"## {suite}", "", *(line for term in own for line in _term_lines(term)), ""]
+            page = {"raters": "agreement", "guard": "reasoning"}.get(suite, suite)
+            lines += [f"## {suite}", "", f"Formulas: [{page}]({page}.md#reference).", "", *map(_term_line, own), ""]
     lines += ["## Reasons", "", "Why an item fails, as reports write it.", ""]
     lines += [f"- {_named(reason)}. {reason.words.definition}" for reason in reasons()]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _term_lines(term: Term) -> Iterator[str]:
-    yield f"- {_named(term)}. {term.words.definition}"
-    formula = "" if term.words.formula.startswith("count of such") else f"Formula: {term.words.formula}."
-    gate = f"Default gate: `{term.words.gate}`." if term.words.gate else ""
-    if formula or gate:
-        yield "  " + " ".join(filter(None, (formula, gate)))
+def _term_line(term: Term) -> str:
+    gate = f" Default gate: `{term.words.gate}`." if term.words.gate else ""
+    return f"- {_named(term)}. {term.words.definition}{gate}"
 
 
 def _named(term: Term) -> str:
     return f"`{term.name}`, {term.words.plain}" if term.words.plain else f"`{term.name}`"
 
 
+# Flags that these commands all have are named together.
+GROUPS = {
+    "requests": ("run", "stability run", "latency run"),
+    "answers": ("score", "stability score", "latency score", "agreement score"),
+    "reports": ("score", "stability score", "latency score", "agreement score", "retrieval score", "reason score"),
+}
+COMMON = 3  # commands with the same flag in the same words, from which it is explained before all of them
+WIDTH = 88  # characters of a line that the site shows without scrolling
+Record = tuple[str, str]  # a flag as --help writes it, and what it says
+
+
+@cache
 def commands() -> str:
     context = click.Context(group, info_name="shipworthy")
     found = [(name, group.get_command(context, name)) for name in COMMANDS]
     every = [one for name, command in found if command is not None for one in _commands(command, f"shipworthy {name}")]
-    records = Counter(record for command, path in every for _, record in _options(command, path))
-    often = {record[0]: record for record, times in reversed(records.most_common()) if times >= COMMON}
+    records = {path: {record: one for one, record in _options(command, path)} for command, path in every}
+    times = Counter(record for own in records.values() for record in own)
+    often = {record[0]: record for record, count in reversed(times.most_common()) if count >= COMMON}
     common = set(often.values())  # of two meanings of a flag the more usual one
-    formatter = click.HelpFormatter(width=100)
-    formatter.write_dl(sorted(common, key=lambda record: record[0].lstrip("-")))
+    groups: dict[str, set[Record]] = {}
+    for name, paths in reversed(GROUPS.items()):
+        shared = set.intersection(*(set(records[f"shipworthy {path}"]) for path in paths)) & common
+        groups[name] = shared.difference(*groups.values())
+    rest = common.difference(*groups.values())
+    paths = sorted(records, key=lambda path: not path.endswith("score"))  # of two commands, one explains a flag
+    owners = {record: path for path in reversed(paths) for record in records[path] if record not in common}
     return (
         "\n".join(
             [
                 "# Command line",
                 "",
-                "Which flags does a command take? `shipworthy COMMAND --help` prints all of them. Here, flags that",
-                "several commands share are explained once, and each command names those that it takes.",
+                "Which flags does a command take? `shipworthy COMMAND --help` prints all of them, with examples. Here,",
+                "flags that several commands share are explained once, and each command names those that it takes.",
                 "",
                 "## Common flags",
                 "",
-                *(f"    {line}".rstrip() for line in formatter.getvalue().splitlines()),
-                "",
-                *(line for command, path in every for line in _page(command, path, common)),
+                *_flags(rest),
+                *(line for name in GROUPS for line in (f"### Flags of {name}", "", *_flags(groups[name]))),
+                *(line for command, path in every for line in _page(command, path, groups, common, owners)),
             ]
         ).rstrip()
         + "\n"
     )
 
 
-COMMON = 3  # commands with the same flag in the same words, from which it is explained once
+def _flags(records: set[Record]) -> Iterator[str]:
+    formatter = click.HelpFormatter(width=WIDTH)
+    formatter.write_dl(sorted(records, key=lambda record: record[0].lstrip("-")))
+    yield from (*(f"    {line}".rstrip() for line in formatter.getvalue().splitlines()), "")
 
 
 def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command, str]]:
@@ -117,25 +130,43 @@ def _commands(command: click.Command, path: str) -> Iterator[tuple[click.Command
                 yield from _commands(below, f"{path} {name}")
 
 
-def _options(command: click.Command, path: str) -> list[tuple[click.Option, tuple[str, str]]]:
+def _options(command: click.Command, path: str) -> list[tuple[click.Option, Record]]:
     context = click.Context(command, info_name=path)
     options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    for one in options:
+        one.help = (one.help or "").partition(" Metrics: ")[0]  # they are in the glossary
+        if one.metavar is None and isinstance(one.type, click.IntRange | click.FloatRange):
+            one.metavar = "N"
     return [(one, record) for one in options if (record := one.get_help_record(context))]
 
 
-def _page(command: click.Command, path: str, common: set[tuple[str, str]]) -> Iterator[str]:
-    shared = [one for one, record in _options(command, path) if record in common and "--help" not in one.opts]
-    hidden = [one for one, record in _options(command, path) if record in common]
-    for one in hidden:
+def _page(
+    command: click.Command, path: str, groups: dict[str, set[Record]], common: set[Record], owners: dict[Record, str]
+) -> Iterator[str]:
+    """A command's help without what is said elsewhere: shared flags, what its commands do, and examples."""
+    shared = {record: one for one, record in _options(command, path) if owners.get(record) != path}
+    for one in shared.values():
         one.hidden = True
-    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    context = click.Context(command, info_name=path, max_content_width=WIDTH, terminal_width=WIDTH)
     text = command.get_help(context)
-    for one in hidden:
+    for one in shared.values():
         one.hidden = False
-    yield from (f"## {path}", "", *(f"    {line}".rstrip() for line in text.splitlines()), "")
-    if shared:
-        names = ", ".join(f"`{one.opts[0]}`" for one in shared)
-        yield from (*textwrap.wrap(f"[Common flags](#common-flags): {names}.", 120, break_on_hyphens=False), "")
+    text = re.sub(r"^Usage: .*\[OPTIONS\]( \[?COMMAND.*)?\n\n", "", text).partition("\nCommands:\n")[0]
+    text = re.sub(r"\n{3,}", "\n\n", re.sub(r"^ +shipworthy .*\n?", "", text, flags=re.MULTILINE))
+    yield from (f"## {path}", "", *(f"    {line}".rstrip() for line in textwrap.dedent(text).splitlines()), "")
+    named = [name for name in GROUPS if groups[name] <= set(shared)]
+    said = set[Record]().union(*(groups[name] for name in named))
+    places = [f"flags of [{name}](#flags-of-{name})" for name in named]
+    for owner in dict.fromkeys(owners.get(record, "") for record in shared if record not in said):
+        flags = [
+            one.opts[0] for record, one in shared.items() if record not in said and owners.get(record, "") == owner
+        ]
+        as_for = f" as for [`{owner.removeprefix('shipworthy ')}`](#{owner.replace(' ', '-')})" if owner else ""
+        if names := ", ".join(f"`{flag}`" for flag in flags if flag != "--help"):
+            places.append(names + as_for)
+    if places:
+        text = f"[Common flags](#common-flags): {'; '.join(places)}."
+        yield from (*textwrap.wrap(text, 120, break_on_hyphens=False, break_long_words=False), "")
 
 
 _TAKES = {
@@ -161,7 +192,9 @@ def config() -> str:
     common = {name: Key(field.kind, field.opt.help) for name, field in fields_of(SuiteOptions).items()}
     text = _made(text, _COMMON, [*_table(common), ""])
     text = _made(text, _REST, [line for name, keys in SECTIONS.items() for line in _section(name, keys)])
-    text = _made(text, _TARGET, [*_table(TARGET), ""])
+    own = _unflagged(TARGET)
+    flags = {name: key for name, key in TARGET.items() if name not in own}
+    text = _made(text, _TARGET, [*_keys(flags, "run"), "", *_table(own), ""])
     return _made(text, _SUITES, _suites())
 
 
@@ -172,24 +205,46 @@ def _made(text: str, start: str, lines: Iterable[str]) -> str:
     return f"{before}{start}\n{''.join(f'{line}{chr(10)}' for line in lines)}{_END}{after}"
 
 
+# The command whose flags are the keys of a suite.
+_COMMANDS = {
+    "answers": "score",
+    "stability": "stability score",
+    "latency": "latency score",
+    "agreement": "agreement score",
+    "retrieval": "retrieval score",
+    "reasoning": "reason score",
+    "outcomes": "outcomes",
+}
+
+
 def _suites() -> Iterator[str]:
-    """The keys of each suite; options that several suites have in the same words come first."""
-    common = fields_of(SuiteOptions)
-    options = {
-        name: {k: v for k, v in options_of(name).items() if k not in common or v.says != common[k].opt.help}
-        for name in configurable()
-    }
-    times = Counter((key, value.says) for table in options.values() for key, value in table.items())
-    shared = {key: value for table in options.values() for key, value in table.items() if times[key, value.says] > 2}
-    yield from ("### Options of several suites", "", *_table(shared), "")
-    for name, table in options.items():
-        also = [key for key, value in table.items() if shared.get(key) == value]
-        own = {key: value for key, value in table.items() if key not in also}
-        yield from (f"### `[suites.{name}]`", "", "Inputs:", "", *_table(inputs_of(name)), "")
-        yield from ("Options:", "", *_table(own), "")
-        if also:
-            names = f"And [of several suites](#options-of-several-suites): {', '.join(f'`{key}`' for key in also)}."
-            yield from (*textwrap.wrap(names, 120, break_on_hyphens=False), "")
+    """The keys of each suite. What a flag says in the same words is on the page of the command line."""
+    common, unflagged = fields_of(SuiteOptions), dict[str, Key]()
+    for name in configurable():
+        options = {k: v for k, v in options_of(name).items() if k not in common or v.says != common[k].opt.help}
+        keys = inputs_of(name) | options
+        unflagged |= _unflagged(keys)
+        yield from (f"### `[suites.{name}]`", "", *_keys(keys, _COMMANDS[name]), "")
+    yield from ("### Keys that are no flags", "", *_table(unflagged), "")
+
+
+def _keys(keys: Mapping[str, Key], command: str) -> Iterator[str]:
+    """Keys by what they take."""
+    kinds: dict[str, list[str]] = {}
+    for name, key in keys.items():
+        kinds.setdefault(_taken(key), []).append(f"`{name}`{' (required)' if key.required else ''}")
+    anchor = f"shipworthy-{command.replace(' ', '-')}"
+    yield from (f"As the flags of [`{command}`](cli.md#{anchor}):", "", "| takes | keys |", "|---|---|")
+    yield from (f"| {takes} | {', '.join(names)} |" for takes, names in kinds.items())
+
+
+def _unflagged(keys: Mapping[str, Key]) -> dict[str, Key]:
+    flags = _letters(commands())
+    return {name: key for name, key in keys.items() if _letters(key.says) not in flags}
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\s+", "", text)
 
 
 def _section(name: str, keys: Mapping[str, Key]) -> Iterator[str]:
@@ -200,9 +255,12 @@ def _table(keys: Mapping[str, Key]) -> Iterator[str]:
     yield "| key | takes | meaning |"
     yield "|---|---|---|"
     for name, key in keys.items():
-        takes = ", ".join(f"`{choice}`" for choice in key.choices) or _TAKES.get(key.kind, key.kind)
         required = " (required)" if key.required else ""
-        yield f"| `{name}`{required} | {takes} | {key.says.replace('|', chr(92) + '|')} |"
+        yield f"| `{name}`{required} | {_taken(key)} | {key.says.replace('|', chr(92) + '|')} |"
+
+
+def _taken(key: Key) -> str:
+    return ", ".join(f"`{choice}`" for choice in key.choices) or _TAKES.get(key.kind, key.kind)
 
 
 def config_schema() -> str:

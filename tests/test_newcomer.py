@@ -98,12 +98,12 @@ RECIPES = {
     ),
     "reasoning": (
         "suites/reasoning/metrics.py",
-        ('("items", outline.status, asked)', '("items", "marked", outline.status, asked)'),
+        ('("items", verdict.status, asked)', '("items", "marked", verdict.status, asked)'),
         ('    names = {"answered", ', '    names = {"marked", "answered", '),
         ('        Count("cases", ', f'        {MARKED},\n        Count("cases", '),
     ),
     "guard": (
-        "suites/guard/metrics.py",
+        "suites/guard/suite.py",
         (f"{ITEMS}    if not result.judged", f'{ITEMS}    yield "marked"\n    if not result.judged'),
         ("    names = {", '    names = {"marked", '),
         (

@@ -127,12 +127,37 @@ def screenshot(page: bytes, path: Path, part: str = "") -> None:
             opened.screenshot(path=path)
 
 
+def notebook(path: Path) -> None:
+    """What a decision shows of itself in a notebook."""
+    page = f"<meta charset=utf-8><body style='font:14px sans-serif; width:900px'>{answers()._repr_html_()}"
+    screenshot(page.encode(), path, "body > *")
+
+
+def comparison(path: Path) -> None:
+    """Two runs: the first screen of their comparison."""
+    items = gold()
+    with tempfile.TemporaryDirectory() as folder, browser_page(1000, 900) as opened:
+        lines = {"gold": items}
+        for name, faults in (("monday", ()), ("tuesday", FAULTS)):
+            lines[name] = [demo.answer(item["question"], qid=item["qid"], faults=faults) for item in items[:60]]
+        for name, rows in lines.items():
+            text = "".join(json.dumps(row) + "\n" for row in (rows[:60]))
+            Path(folder, f"{name}.jsonl").write_text(text, "utf-8")
+        command = ["compare", "monday.jsonl", "tuesday.jsonl", "--gold", "gold.jsonl", "-o", "compare.html"]
+        subprocess.run([sys.executable, "-m", "shipworthy", *command], cwd=folder, check=False, capture_output=True)
+        opened.goto(Path(folder, "compare.html").as_uri())
+        opened.screenshot(path=path)
+
+
 def grid(path: Path) -> None:
-    """Questions by runs, of the planted history."""
+    """Questions by runs, and what fails since when, of the planted history."""
     with tempfile.TemporaryDirectory() as folder, browser_page(1000, 560) as opened:
         subprocess.run([sys.executable, "-m", "shipworthy", "demo", "--out", folder], check=True, capture_output=True)
-        opened.goto(next(Path(folder, "site").rglob("items/index.html")).as_uri())
+        page = next(Path(folder, "site").rglob("items/index.html"))
+        opened.goto(page.as_uri())
         opened.screenshot(path=path)
+        opened.goto((page.parent.parent / "index.html").as_uri())
+        opened.screenshot(path=path.with_name("history.png"))
 
 
 def review(path: Path) -> None:
@@ -200,6 +225,10 @@ def main() -> None:
     screenshot(render(shown, "html"), HERE / "report.png")
     screenshot(render(latency(), "html"), HERE / "latency.png", ".figure svg")
     screenshot(render(retrieval("shadow-degraded"), "html"), HERE / "new-index.png", ".figure svg")
+    screenshot(render(stability(), "html"), HERE / "stability.png", "section.block:has-text('Flips')")
+    screenshot(render(agreement(), "html"), HERE / "agreement.png", "section.block:has-text('Labels')")
+    notebook(HERE / "notebook.png")
+    comparison(HERE / "compare.png")
     grid(HERE / "pages.png")
     review(HERE / "review.png")
     red_build(HERE / "red-build.png")

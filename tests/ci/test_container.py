@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -94,6 +95,51 @@ def test_the_hook_reads_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
     )
     ran = cli("gold", "lint", "gold.csv")
     assert ran.code and "gold.csv" in ran.out + ran.err
+
+
+@pytest.mark.slow
+def test_a_linter_has_no_complaint() -> None:
+    linter = ROOT / ".bench" / "hadolint" / "bin" / "hadolint"
+    if not (ROOT / ".bench" / "hadolint" / "ready").exists():
+        pytest.skip(
+            "hadolint is not installed in .bench/hadolint; `python benchmarks/environments.py hadolint` does that"
+        )
+    ran = subprocess.run([linter, ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert not ran.returncode, ran.stdout
+
+
+@pytest.mark.slow
+def test_every_dependency_has_a_wheel_for_the_base_and_all_of_it_is_small(tmp_path: Path) -> None:
+    every = " ".join(value for _, value in instructions())
+    extras = re.search(r"whl\)(\[[\w,]+\])", every)
+    version = re.search(r"python:(3\.\d+)-alpine", every)
+    assert extras and version
+    musl = ("--platform", "musllinux_1_2_x86_64", "--platform", "musllinux_1_1_x86_64")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--target", str(tmp_path)]
+    wheel = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        f"{tmp_path}/wheel",
+        str(ROOT),
+    ]
+    subprocess.run(wheel, check=True)
+    (built,) = (tmp_path / "wheel").iterdir()
+    ran = subprocess.run(
+        [*command, *musl, "--python-version", version[1], f"{built}{extras[1]}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode and "No matching distribution" not in ran.stderr:
+        pytest.skip(f"the registry can't be reached: {ran.stderr[-200:]}")
+    assert not ran.returncode, ran.stderr
+    base = 60_000_000  # bytes of the base image, on the safe side
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) + base <= LARGEST
 
 
 def has_builder() -> bool:

@@ -168,3 +168,19 @@ def test_a_board_of_a_suite_that_fails_does_not_pass(cli: Cli, tmp_path: Path) -
     ran = cli("check", "--config", config, "--no-record", "--json")
     assert (ran.json["pass"], ran.json["exit_code"], ran.code) == (False, 2, 2)
     assert json.loads(ran.out)["failures"]
+
+
+REQUIRED = [
+    (path, param.opts[0])
+    for path, command in commands()
+    for param in command.params
+    if isinstance(param, click.Option) and param.required
+]
+
+
+@pytest.mark.parametrize(("path", "flag"), REQUIRED, ids=lambda value: " ".join(value) if value is not str else value)
+def test_a_flag_that_is_needed_can_not_be_left_out(path: tuple[str, ...], flag: str, cli: Cli) -> None:
+    """Every command with one, without any: it says which, and nothing is begun."""
+    ran = cli(*path)
+    assert ran.code == 2 and "Missing" in ran.err and "[internal]" not in ran.err, ran.err
+    assert ("gold build", "--out") in {(" ".join(path), name) for path, name in REQUIRED}

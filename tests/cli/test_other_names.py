@@ -173,3 +173,65 @@ def test_a_mapping_for_traces_that_run_wrote_says_that_it_has_no_effect(tmp_path
     assert "no effect" not in cli(*plain, "--map", "claim=answer").err
     of_the_trace = cli("score", "--gold", gold, "--trace", lines(trace, ran), "--map", "trace.qid=qid")
     assert "--map trace.qid=qid has no effect" in of_the_trace.err
+
+
+STRANGERS = {
+    "es": (
+        ["nº", "pregunta", "respuesta_esperada", "fuentes"],
+        ["P1", "¿Cuántos días tengo para devolverlo?", "30 días", "politica.md;plazos.md"],
+        ["P2", "¿Quién dirige la empresa?", "", ""],
+        ["P3", "¿Cuánto cuesta el plan?", "49 euros", "precios.md"],
+    ),
+    "ja": (
+        ["番号", "質問", "正解", "出典"],
+        ["a1", "返品は何日以内ですか？", "30日", "kiyaku.md"],
+        ["a2", "社長は誰ですか？", "", ""],
+        ["a3", "料金はいくらですか？", "4900円", "ryokin.md"],
+    ),
+}
+SAID = {
+    "es": ("Tiene 30 días.", "Lo siento, no lo sé.", "Cuesta 50 euros."),
+    "ja": ("30日です。", "不明", "5000円です。"),
+}
+
+
+@pytest.mark.parametrize("lang", STRANGERS)
+def test_columns_in_the_users_own_language_are_told_by_what_is_in_them(tmp_path: Path, cli: Cli, lang: str) -> None:
+    """Three tries lead from a file that nobody prepared to its verdict, each by the flags of the message before."""
+    names, *cells = STRANGERS[lang]
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    gold = table(tmp_path / "gold.csv", rows)
+    qid, question, *_ = names
+    trace = lines(
+        tmp_path / "trace.jsonl",
+        [
+            {
+                qid: row[qid],
+                question: row[question],
+                "ответ": said,
+                "hits": [{"id": row[names[3]].split(";")[0] or "x.md"}],
+            }
+            for row, said in zip(rows, SAID[lang], strict=True)
+        ],
+    )
+    first = cli("score", "--gold", gold, "--trace", trace)
+    assert first.code == 3 and "[gold-fields]" in first.err
+    flags = flags_in(first.err)
+    assert {f"qid={qid}", f"question={question}", f"gold_claim_substr={names[2]}", f"gold_citations={names[3]}"} <= {
+        *flags
+    }
+    half = cli("score", "--gold", gold, "--trace", trace, *flags[:-2])  # without the last, whether it is answerable
+    assert half.code == 3 and "Map these too: --map 'answerable=" in half.err and "qid=" not in half.err
+    second = cli("score", "--gold", gold, "--trace", trace, *flags)
+    assert second.code == 3 and "[trace-fields]" in second.err
+    assert "--map claim=ответ" in second.err and "retrieved_ids=hits[*].id" in second.err and "qid=" not in second.err
+    more = ("--map", "claim=ответ", "--map", "retrieved_ids=hits[*].id", "--no-cites", "--refusal", "natural")
+    judged = cli("score", "--gold", gold, "--trace", trace, *flags, *more, "--json")
+    reasons = [row["reason"] for row in judged.json["items"]]
+    assert reasons == ["", "", "containment"], judged.out
+
+
+def test_a_table_whose_columns_could_be_anything_is_not_guessed_at(tmp_path: Path, trace: Path, cli: Cli) -> None:
+    rows = [{"x": "one two", "y": "three four", "z": "five six"}, {"x": "a b", "y": "c d", "z": "e f"}]
+    refused = cli("score", "--gold", table(tmp_path / "gold.csv", rows), "--trace", trace)
+    assert refused.code == 3 and "--map" not in refused.err and "found x, y, z" in refused.err

@@ -13,7 +13,7 @@ from conftest import Cli, write_lines
 from shipworthy.core.gates import Gate
 from shipworthy.core.sources import read_gold
 from shipworthy.gold.next import Bet, Next, chances
-from shipworthy.stats.bounded import evidence
+from shipworthy.stats.means import evidence
 
 WORDS = ["apple", "river", "stone", "cloud", "tiger", "lemon", "piano", "cabin", "ocean", "maple", "robin", "cedar"]
 

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -44,6 +44,9 @@ class Stub:
         self.asked: list[str] = []
         self.written: dict[str, dict[str, Any]] = {}
         self.broken: dict[str, tuple[int, str, bytes]] = {}  # part of a path and query → status, type, body
+        self.shown: Callable[[int], list[int]] = lambda page: list(
+            range(len(EXPECTED))
+        )  # traces, when a page is asked for
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -99,7 +102,8 @@ class Langfuse(Handler):
             return {"id": body["id"]}
         if path == "/api/public/traces":
             assert set(query) <= LANGFUSE and 1 <= int(query["limit"]) <= 100 and query["toTimestamp"].endswith("Z")
-            chosen = [one for one in self.traces() if query.get("tags", "x") in ("x", *one["tags"])]
+            shown = map(self.traces().__getitem__, self.stub.shown(int(query["page"])))
+            chosen = [one for one in shown if query.get("tags", "x") in ("x", *one["tags"])]
             start = (int(query["page"]) - 1) * PAGE
             listed = [one | {"observations": [part["id"] for part in one["observations"]]} for one in chosen]
             meta = {
@@ -256,6 +260,35 @@ def test_what_is_no_answer_is_said_so(status: int, kind: str, body: bytes, said:
     assert "ls-1" not in ran.err and not Path("t.jsonl").exists()
 
 
+def test_what_changes_during_the_pull(cli: Cli) -> None:
+    """What two pages have counts once; what a deletion moved to a page that was read already is not lost unseen."""
+    arguments = ("--gold", str(GOLD), "--out", "t.jsonl")
+    with platform(Langfuse) as (stub, address):
+        stub.shown = lambda page: list(range(len(EXPECTED))) if page == 1 else [0, 0, *range(len(EXPECTED))]
+        assert cli("import", address, *arguments).code == 0
+        assert decision() == SAME and len(Path("t.jsonl").read_text().splitlines()) == len(EXPECTED)
+        Path("t.jsonl").unlink()
+        stub.shown = lambda page: list(range(page - 1, len(EXPECTED)))
+        ran = cli("import", address, *arguments)
+        assert (
+            ran.code == 3 and "deleted while they were pulled: 8 of 9 are left" in ran.err and "Pull again" in ran.err
+        )
+        assert not Path("t.jsonl").exists()
+
+
+def test_pages_without_end(cli: Cli) -> None:
+    class Endless(Langsmith):
+        def reply(self, path: str, query: dict[str, str], body: Any) -> Any:
+            found = super().reply(path, query, dict(body, cursor="0") if body else None)
+            return found | {"cursors": {"next": f"{len(self.stub.asked)}"}} if path.endswith("query") else found
+
+    Endless.__name__ = "Langsmith"
+    with platform(Endless) as (stub, address):
+        ran = cli("import", address, "--out", "t.jsonl", "--deadline", "2")
+    assert ran.code == 4 and "took longer than 2 s" in ran.err and "--deadline" in ran.err
+    assert len(stub.asked) > 3 and not Path("t.jsonl").exists()
+
+
 def test_down_slow_and_empty(cli: Cli) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -305,10 +338,10 @@ def test_a_report_without_traces_of_the_platform_is_not_pushed(cli: Cli) -> None
 
 
 def python_of(tool: str) -> Path:
-    python = ROOT / ".bench" / tool / "bin" / "python"
-    if not python.exists():
-        pytest.skip(f"{tool} is not in .bench/{tool}; `make platforms` sets it up")
-    return python
+    home = ROOT / ".bench" / tool
+    if not (home / "ready").exists():
+        pytest.skip(f"{tool} is not installed in .bench/{tool}; `make platforms` does that")
+    return home / "bin" / "python"
 
 
 def free_port() -> str:
@@ -363,11 +396,36 @@ def test_a_real_phoenix(tmp_path: Path, cli: Cli) -> None:
     with started([python, "-m", "phoenix.server.main", "serve"], port, tmp_path / "log", **variables) as url:
         feed = [python, ROOT / "tests" / "importers" / "phoenix_feed.py", url]
         subprocess.run([*feed, EXPORTS / "expected" / "trace.jsonl"], check=True)
-        pulled_and_pushed(cli, f"phoenix://127.0.0.1:{port}/harbour", "nightly")
+        address = f"phoenix://127.0.0.1:{port}/harbour"
+        pulled_and_pushed(cli, address, "nightly")
         query = "&".join(f"trace_ids={name}" for name in _traces())
         written = asked(f"{url}/v1/projects/harbour/trace_annotations?limit=100&{query}")["data"]
-    assert len(written) == 8 and {one["name"] for one in written} == {"shipworthy.answers"}
-    assert sum(one["result"]["score"] for one in written) == 4
+        assert len(written) == 8 and {one["name"] for one in written} == {"shipworthy.answers"}
+        assert sum(one["result"]["score"] for one in written) == 4
+        _annotate(url)
+        assert "scores            1 of 9" in cli("import", address, "--out", "t.jsonl").out
+    scored = [json.loads(line) for line in Path("t.jsonl").read_text("utf-8").splitlines() if "scores" in line]
+    assert [(len(one["scores"]), one["scores"]["helpful"], one["scores"]["n1199"]) for one in scored] == [(1201, 0, 1)]
+    assert {one["score_sources"]["helpful"] + one["score_sources"]["n7"] for one in scored} == {"HUMANLLM"}
+
+
+def _annotate(url: str) -> None:
+    """A person annotates a trace; judges annotate one of its spans, more often than fits one answer."""
+    span = asked(f"{url}/v1/projects/harbour/spans?limit=1")["data"][0]["context"]
+    said = {"name": "helpful", "annotator_kind": "HUMAN", "result": {"label": "no", "score": 0}}
+    _post(f"{url}/v1/trace_annotations?sync=true", [said | {"trace_id": span["trace_id"]}])
+    judged = [
+        {"span_id": span["span_id"], "name": f"n{number}", "annotator_kind": "LLM", "result": {"score": 1}}
+        for number in range(1200)
+    ]
+    _post(f"{url}/v1/span_annotations?sync=true", judged)
+
+
+def _post(url: str, data: list[dict[str, Any]]) -> None:
+    body = json.dumps({"data": data}).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.status == 200
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from conftest import EFFORT, gold, planned, refusal, trace, unanswerable, write_lines
 from shipworthy import ShipworthyError, evaluate
 from shipworthy.reading.lock import freeze
-from shipworthy.suites.guard.options import BARS
+from shipworthy.suites.guard.suite import BARS
 from shipworthy.suites.reasoning.contracts import read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
 

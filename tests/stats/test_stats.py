@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from conftest import EFFORT, VECTORS
 from shipworthy import stats
-from shipworthy.stats import binomial, samples
+from shipworthy.stats import rates
 
 PUBLISHED: dict[str, Any] = json.loads((VECTORS / "stats.json").read_text("utf-8"))
 FIFTIETH = Fraction(1, 50)
@@ -184,13 +184,13 @@ def test_wilson_holds_the_rate_and_mirrors(count: tuple[int, int]) -> None:
 def test_the_two_ways_to_a_tail_agree(n: int, bound: Fraction) -> None:
     middle, reach = int(n * bound), 3 * math.isqrt(n) + 2
     for k in {0, n, *range(max(0, middle - reach), min(n, middle + reach), max(1, reach // 4))}:
-        numerator, denominator = binomial._exact_tail(k, n, bound)
-        assert abs(binomial.near_tail(k, n, bound) - Fraction(numerator, denominator)) < binomial.TAIL_ERROR / 1000
+        numerator, denominator = rates._exact_tail(k, n, bound)
+        assert abs(rates.near_tail(k, n, bound) - Fraction(numerator, denominator)) < rates.TAIL_ERROR / 1000
 
 
 def test_a_tie_beyond_the_exact_limit_is_decided_in_integers() -> None:
     n, bound = 2500, Fraction(4, 5)
-    numerator, denominator = binomial._exact_tail(2040, n, bound)
+    numerator, denominator = rates._exact_tail(2040, n, bound)
     alpha = Fraction(numerator, denominator)
     assert stats.proven(2040, n, bound, ">=", alpha)
     assert not stats.proven(2040, n, bound, ">=", alpha - Fraction(1, 10**60))
@@ -200,7 +200,7 @@ def test_a_million_items_are_right_and_never_summed_in_integers(monkeypatch: pyt
     def summed(k: int, n: int, p: Fraction) -> None:
         raise AssertionError(f"a sum of {n} terms, each of {n} digits")
 
-    monkeypatch.setattr(binomial, "_exact_tail", summed)
+    monkeypatch.setattr(rates, "_exact_tail", summed)
     n = 10**6
     chance = stats.prove_p(800_659, n, Fraction(4, 5), ">=")
     assert chance <= Fraction(1, 20) < stats.prove_p(800_658, n, Fraction(4, 5), ">=")
@@ -216,8 +216,8 @@ def test_a_million_items_are_right_and_never_summed_in_integers(monkeypatch: pyt
 
 def test_the_callers_decimal_context_changes_nothing() -> None:
     expected = stats.prove_p(8040, 10_000, Fraction(4, 5), ">="), stats.tango_upper(2, 1, 200)
-    binomial.point.cache_clear()
-    binomial._ln_factorial.cache_clear()
+    rates.point.cache_clear()
+    rates._ln_factorial.cache_clear()
     with localcontext() as context:
         context.prec = 3
         assert Decimal(1) / 3 == Decimal("0.333")
@@ -301,13 +301,13 @@ def test_more_items_is_the_first_that_proves(count: tuple[int, int], bound: Frac
 
 def test_a_search_that_leads_nowhere_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[bool] = []
-    step = samples._Walk.step
+    step = rates._Walk.step
 
-    def counted(walk: samples._Walk, hit: bool) -> None:
+    def counted(walk: rates._Walk, hit: bool) -> None:
         steps.append(hit)
         step(walk, hit)
 
-    monkeypatch.setattr(samples._Walk, "step", counted)
+    monkeypatch.setattr(rates._Walk, "step", counted)
     assert stats.more_items(8001, 10_000, Fraction(4, 5), ">=")[1] is None
     assert len(steps) == stats.MOST_ITEMS
     assert stats.more_items(900_000, 1_000_000, Fraction(19, 20), ">=") == (None, None)
@@ -476,7 +476,7 @@ def test_percentiles_interpolate_exactly() -> None:
     assert {p: stats.percentile(values, p) for p in wanted} == wanted
     assert stats.percentile([Fraction(1, 3)], 99) == Fraction(1, 3)
     assert stats.percentile([], 50) is None
-    assert stats.percentile_of_counts({}, 50) is None
+    assert stats.Ordered({}).percentile(50) is None
     assert isinstance(stats.percentile([1.5, 2.5], 50), Fraction)
     with pytest.raises(ValueError):
         stats.percentile(values, 101)
@@ -487,7 +487,7 @@ def test_percentiles_interpolate_exactly() -> None:
 def test_percentile_of_a_multiset_is_that_of_its_values(values: list[int], tenths: int) -> None:
     p = Fraction(tenths, 10)
     multiset = {value: values.count(value) for value in sorted(set(values), reverse=True)}
-    assert stats.percentile_of_counts(multiset, p) == stats.percentile(sorted(values), p)
+    assert stats.Ordered(multiset).percentile(p) == stats.percentile(sorted(values), p)
 
 
 @pytest.mark.parametrize("name", PUBLISHED["quantile"]["ranks"])
@@ -520,25 +520,29 @@ def test_ranks_of_a_million_values_lie_around_the_percentile() -> None:
 # ---- means ---------------------------------------------------------------------------------------
 
 
+def cluster_se(groups: list[list[int]]) -> stats.Clustered | None:
+    return stats.cluster_se_of_counts(Counter((sum(group), len(group)) for group in groups))
+
+
 def test_clusters() -> None:
     row = PUBLISHED["cluster"]
-    found = stats.cluster_se(row["groups"])
+    found = cluster_se(row["groups"])
     assert found is not None and found.mean == Fraction(17, 24)
     assert (found.naive_se, found.cluster_se) == (near(row["naive_se"]), near(row["cluster_se"]))
     assert (found.deff, found.n_eff) == (near(row["deff"], 3), near(row["n_eff"], 1))
 
 
 def test_clusters_that_say_nothing() -> None:
-    assert stats.cluster_se([]) is None
-    assert stats.cluster_se([[], []]) is None
-    assert stats.cluster_se([[1]]) == stats.Clustered(Fraction(1), None, None, None, None)
-    assert stats.cluster_se([[1, 1], [1]]) == stats.Clustered(Fraction(1), 0.0, 0.0, None, None)
-    assert stats.cluster_se([[0, 1], [0, 1]])[2:] == (0.0, 0.0, None)  # type: ignore[index]
+    assert cluster_se([]) is None
+    assert cluster_se([[], []]) is None
+    assert cluster_se([[1]]) == stats.Clustered(Fraction(1), None, None, None, None)
+    assert cluster_se([[1, 1], [1]]) == stats.Clustered(Fraction(1), 0.0, 0.0, None, None)
+    assert cluster_se([[0, 1], [0, 1]])[2:] == (0.0, 0.0, None)  # type: ignore[index]
 
 
 def test_copies_of_a_row_add_no_evidence() -> None:
-    once = stats.cluster_se([[1], [0], [1], [1]])
-    thrice = stats.cluster_se([[1] * 3, [0] * 3, [1] * 3, [1] * 3])
+    once = cluster_se([[1], [0], [1], [1]])
+    thrice = cluster_se([[1] * 3, [0] * 3, [1] * 3, [1] * 3])
     assert once is not None and thrice is not None and once.cluster_se == thrice.cluster_se
 
 
@@ -562,7 +566,7 @@ def student_two_sided(t: float, df: int) -> float:
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 21, 22, 23, 40, 401])
 def test_mean_interval_is_students(n: int) -> None:
     values = [Fraction(i * i % 11, 3) for i in range(n)]
-    low, high = stats.mean_interval(values) or (0.0, 0.0)
+    low, high = stats.mean_interval_of_counts(Counter(values)) or (0.0, 0.0)
     mean = sum(values) / n
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
     assert (low + high) / 2 == pytest.approx(float(mean))
@@ -570,9 +574,9 @@ def test_mean_interval_is_students(n: int) -> None:
 
 
 def test_mean_interval_needs_two_values() -> None:
-    assert stats.mean_interval([0.5]) is None
-    assert stats.mean_interval([0.5, 0.5]) == (0.5, 0.5)
-    assert stats.mean_interval_of_counts({1: 2, 4: 1}) == stats.mean_interval([4, 1, 1])
+    assert stats.mean_interval_of_counts({0.5: 1}) is None
+    assert stats.mean_interval_of_counts({0.5: 2}) == (0.5, 0.5)
+    assert stats.mean_interval_of_counts({1: 2, 4: 1}) == pytest.approx((2 - 4.302653, 2 + 4.302653))
 
 
 # ---- agreement -----------------------------------------------------------------------------------

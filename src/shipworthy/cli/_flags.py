@@ -29,10 +29,10 @@ def text(
     names: str, metavar: str, help: str, *, default: str | None = None, required: bool = False
 ) -> Callable[[F], F]:
     """A flag that takes a text, such as a file; `names` are its spellings, perhaps with the argument's."""
+    if required:  # without a default: None would be one, and the flag could be left out
+        return click.option(*names.split(), metavar=metavar, help=help, required=True)
     shown = default not in (None, "")
-    return click.option(
-        *names.split(), metavar=metavar, help=help, default=default, show_default=shown, required=required
-    )
+    return click.option(*names.split(), metavar=metavar, help=help, default=default, show_default=shown)
 
 
 def many(names: str, metavar: str, help: str) -> Callable[[F], F]:

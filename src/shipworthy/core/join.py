@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from math import isnan, nan
-from operator import attrgetter, itemgetter
+from operator import attrgetter, iadd, ior, itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 from zlib import crc32
 
@@ -59,6 +59,16 @@ class Survey(Protocol):
     def add(self, source: str, place: int, record: Any, known: bool) -> None: ...
 
     def __iadd__(self, other: Any) -> Any: ...
+
+
+class Sums:
+    """What adds up name by name: numbers, counters and whatever else has `+=`; sets and flags unite."""
+
+    def __iadd__(self, other: Self) -> Self:
+        for name, value in vars(other).items():
+            add: Callable[[Any, Any], Any] = ior if isinstance(value, (bool, set)) else iadd
+            setattr(self, name, add(getattr(self, name), value))
+        return self
 
 
 class Nothing:

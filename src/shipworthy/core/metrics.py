@@ -132,6 +132,7 @@ class Count(Metric, frozen=True, kw_only=True):
     """How many cases have one of these facts."""
 
     of: tuple[str, ...]
+    high: Fraction | None = None
 
     def measure(self, tally: Tally) -> Measure:
         k = sum(tally[fact] for fact in self.of)

@@ -59,7 +59,7 @@ def close_gold(source: GoldSource, read: Input, *, lenient: bool) -> None:
     if read.mapped is not None:
         check_mapping(read)
     if not read.items:
-        raise_misfit(source, "gold", read.found)
+        raise_misfit(source, "gold", read.found, read)
     read.close(read.found, lenient)
     if not read.items:
         raise DataError(
@@ -147,9 +147,9 @@ def close_traces(source: TraceSource, read: Input, *, lenient: bool, needs: bool
         check_mapping(read)
     for path, fits in read.fits.items():
         if not fits:
-            raise_misfit(path if is_path(source) else source, "trace", read.found)
+            raise_misfit(path if is_path(source) else source, "trace", read.found, read)
     if needs and not read.fits and read.found.total:
-        raise_misfit(_first_path(source), "trace", read.found)
+        raise_misfit(_first_path(source), "trace", read.found, read)
     read.close(read.found, lenient)
 
 
@@ -164,14 +164,15 @@ def _first_path(source: object) -> object:
     return source.paths[0] if isinstance(source, Files) else source
 
 
-def raise_misfit(source: object, kind: str, problems: Problems) -> None:
+def raise_misfit(source: object, kind: str, problems: Problems, read: Input) -> None:
     """None of the records fits: say what the file has, unless its lines can't be read at all."""
     lacking = {problem.what for problem in problems.first}
     if not all(what.startswith((NO_QID, NO_BLOCKS)) for what in lacking):
         return
     from ..reading.misfit import misfit
 
-    error = misfit(source, kind, "no record has retrieved_ids or topk" if NO_BLOCKS in lacking else "")
+    missing = "no record has retrieved_ids or topk" if NO_BLOCKS in lacking else ""
+    error = misfit(source, kind, missing, () if read.mapped is None else read.mapped.pairs)
     if error is not None:
         raise error
 
@@ -336,7 +337,8 @@ class Answerable:
         if not self._some and os.path.isfile(source.path):
             from ..reading.misfit import misfit
 
-            error = misfit(source.path, "gold", "no question says whether it is answerable")
+            pairs = () if source.mapped is None else source.mapped.pairs
+            error = misfit(source.path, "gold", "no question says whether it is answerable", pairs)
             if error is not None:
                 raise error
         line, qid = self._first

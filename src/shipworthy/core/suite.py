@@ -121,6 +121,10 @@ def no_aliases(options: object) -> Mapping[str, str]:
     return {}
 
 
+def no_gates(context: object) -> list[Gate]:
+    return []
+
+
 def no_terms() -> Mapping[str, Words]:
     return {}
 
@@ -136,8 +140,8 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     judge: Callable[[Case, Any], Iterable[Judged]]  # (case, context); pure, top-level, picklable
     fact_names: Callable[[Any], Iterable[str]]  # (options): every fact that is counted where metrics are measured
     metrics: Callable[[Any], dict[str, Metric]]  # (options)
-    gates: Callable[[Any], list[Gate]]  # (context): the defaults
     explain: Callable[[Findings], Explanation]
+    gates: Callable[[Any], list[Gate]] = no_gates  # (context): the defaults
     facts: Callable[[Outline, Any], Iterable[Counts]] | None = None  # (outline, context), asked once for each outline
     card: Callable[[Case, Any, str, Order], Row] | None = None  # (case, context, kind and place among the worst)
     brief: bool = False  # only reports read the rows of items that pass

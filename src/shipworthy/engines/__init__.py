@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from ..errors import UsageError
 from ..reading.files import is_remote
 
 if TYPE_CHECKING:
-    from ..core.join import Engine
+    from ..core.inputs import Stream
+    from ..core.join import Engine, Joined, Keep
 
 ENGINES = {
     "auto": "memory or disk, whichever suits the size of the files, on all cores",
@@ -37,10 +39,10 @@ ROOM = 3  # … if the disk has so many times as much free
 PACKED = 8  # bytes that one byte of an archive may stand for
 
 
-def engine(name: str = "memory", *, sources: Iterable[object] = (), **settings: Any) -> Engine:
+def engine(name: str = "memory", **settings: Any) -> Engine:
     """An engine by name, imported only now; `settings` are those that were given, such as `jobs`.
 
-    A memory limit is worked within on disk. `sources` are the inputs, by whose size `auto` chooses.
+    A memory limit is worked within on disk.
     """
     if name not in ENGINES:
         raise unknown_engine(name)
@@ -55,14 +57,20 @@ def engine(name: str = "memory", *, sources: Iterable[object] = (), **settings: 
             )
     if name in ("auto", "disk"):
         given.setdefault("jobs", cores())
-    if name == "auto":
-        name = "disk" if _is_large(sources) else "memory"
     if given.get("memory_limit"):
         from ..core.temporary import parse_size
 
         name, given["memory_limit"] = "disk", parse_size(given["memory_limit"])
-    run: Engine = import_module(f".{name}", __name__).run
+    run: Engine = auto if name == "auto" else import_module(f".{name}", __name__).run
     return partial(run, **given) if given else run
+
+
+def auto(
+    streams: Mapping[str, Stream], keep: Mapping[str, Keep], tick: Callable[[int], None] | None, **given: Any
+) -> AbstractContextManager[Joined]:
+    """The disk engine for large files, else the memory engine."""
+    run: Engine = import_module(".disk" if _is_large(streams.values()) else ".memory", __name__).run
+    return partial(run, **given)(streams, keep, tick)
 
 
 def unknown_engine(name: str) -> UsageError:
@@ -71,10 +79,12 @@ def unknown_engine(name: str) -> UsageError:
     return UsageError(f"there is no engine {name!r}", hint=hint, code="engine-unknown")
 
 
-def _is_large(sources: Iterable[object]) -> bool:
-    """Whether the inputs that are files are large, and the temporary folder has room for them."""
-    paths = (path for source in sources for path in getattr(source, "paths", [source]))
-    size = sum(size_of(os.fspath(path)) for path in paths if isinstance(path, (str, os.PathLike)))
+def _is_large(streams: Iterable[Stream]) -> bool:
+    """Whether files are large that can be read in parts, and the temporary folder has room for them.
+
+    Of those that are read whole, such as TREC runs, only what is made of them is kept: a folder would save nothing.
+    """
+    size = sum(size_of(path) for stream in streams if not stream.whole for path in stream.paths)
     if size < LARGE:
         return False
     from ..core.temporary import has_room

@@ -3,7 +3,7 @@
 Questions are drawn at random with known chances, so that a gate over all of them can be decided from a few. For a gate
 such as under_refusal <= 0.05, each labelled question is worth k - 0.05·n, where k of n is its part in the metric: the
 gate holds exactly if the mean of these over all questions is at most 0. Whether it is, is asked after every label, by
-bets that stay valid at every look (`stats.bounded.evidence`). A judge's score may make some draws likelier; each value
+bets that stay valid at every look (`stats.means.evidence`). A judge's score may make some draws likelier; each value
 is then divided by how much likelier, which leaves the mean as it is.
 """
 
@@ -26,8 +26,8 @@ from ..core.options import make_options
 from ..engines import engine as engine_named
 from ..errors import DataError, UsageError
 from ..reading.files import write_whole
-from ..stats.binomial import ALPHA
-from ..stats.bounded import evidence
+from ..stats.means import evidence
+from ..stats.rates import ALPHA
 from ..suites import load_suite
 from ..text import plural
 from .review import Review
@@ -176,7 +176,7 @@ class Next(Review):
             item = msgspec.convert({name: row[name] for name in row if name in Gold.__struct_fields__}, Gold)
             run = msgspec.structs.replace(self._asked[qid].trace, qid=qid, q_id=msgspec.UNSET)
             options = make_options(self._suite.options, self._judging, "answers")
-            memory = engine_named("memory", sources=())
+            memory = engine_named("memory")
             found = evaluate(self._suite, {"gold": [item], "trace": [run]}, options, memory, None)
             measures = [found.measures[gate.metric] for gate in self.gates]
             self._parts[qid] = [(one.k or 0, one.n) for one in measures]

@@ -16,7 +16,7 @@ from .coverage import Coverage, FileRead, remarks
 from .documents import Library
 from .drafts import Drafts
 from .formats import CHOICES, Format, checked, recognise, unknown_table
-from .readers import table
+from .readers import tables
 from .spans import Item, Late, Query, RelevantDocument, Span, Text
 from .tree import Forest, Run
 
@@ -50,7 +50,7 @@ class Importer:
         options: Options | None = None,
     ) -> None:
         self.options = options or Options()
-        self.mapped = table.parse_map(self.options.maps)
+        self.mapped = tables.parse_map(self.options.maps)
         self.coverage, self.drafts = Coverage(), Drafts()
         self.questions, self.library = Questions(), Library(id_key=self.options.document_id)
         self._read_gold(gold)
@@ -126,7 +126,7 @@ class Importer:
     def _items(self) -> Iterator[Item]:
         """What the files hold; corpora and queries come before the rankings that need them."""
         for one, records, read in sorted(self.sources, key=lambda source: _is_ranking(source[0])):
-            for item in one.read(records) if one else table.read(records, self.mapped, self.options.separator):
+            for item in one.read(records) if one else tables.read_table(records, self.mapped, self.options.separator):
                 read.items += 1
                 yield item
             read.records = records.count

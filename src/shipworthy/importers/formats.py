@@ -9,25 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import DataError, UsageError
 from ..text import first_few, visible
 from .container import Record, Records
-from .readers import (
-    braintrust,
-    cloud,
-    deepeval,
-    inspect,
-    langfuse,
-    langsmith,
-    mlflow,
-    opik,
-    otlp,
-    outputs,
-    promptfoo,
-    promptfoo_config,
-    ragas,
-    ranking,
-    sdk,
-    trulens,
-    weave,
-)
+from .readers import cloud, evaluations, platforms, promptfoo, tables, telemetry, trackers
 from .spans import Item
 
 Match = Callable[[Mapping[str, Any]], bool]
@@ -48,50 +30,78 @@ class Format(NamedTuple):
 
 # The order decides where two could match: the more telling one first.
 FORMATS = (
-    Format("otlp", "OpenTelemetry spans or logs (OTLP JSON)", otlp.matches, otlp.read, "spans"),
-    Format("sdk", "OpenTelemetry spans (console or Phoenix)", sdk.matches, sdk.read, "spans"),
-    Format("phoenix-annotations", "Phoenix annotations", sdk.matches_annotation, sdk.read_annotations, "spans"),
-    Format("trulens", "TruLens event table", trulens.matches, trulens.read, "trulens"),
-    Format("trulens-records", "TruLens records", trulens.matches_records, trulens.read_records, "trulens-records"),
-    Format("mlflow", "MLflow traces", mlflow.matches, mlflow.read, "mlflow", mlflow.version, mlflow.KNOWN_VERSIONS),
-    Format("mlflow-dataset", "MLflow evaluation data", mlflow.matches_dataset, mlflow.read_dataset, "mlflow-dataset"),
-    Format("langsmith", "LangSmith or LangChain runs", langsmith.matches, langsmith.read, "langsmith"),
-    Format("weave", "Weave calls", weave.matches, weave.read, "weave"),
-    Format("langfuse", "Langfuse traces or observations", langfuse.matches, langfuse.read, "spans"),
-    Format("opik", "Opik traces or spans", opik.matches, opik.read, "opik"),
-    Format("opik-scores", "Opik feedback scores", opik.matches_scores, opik.read_scores, "opik"),
-    Format("langfuse-scores", "Langfuse scores", langfuse.matches_scores, langfuse.read_scores, "spans"),
+    Format("otlp", "OpenTelemetry spans or logs (OTLP JSON)", telemetry.matches_otlp, telemetry.read_otlp, "spans"),
+    Format("sdk", "OpenTelemetry spans (console or Phoenix)", telemetry.matches_sdk, telemetry.read_sdk, "spans"),
+    Format(
+        "phoenix-annotations", "Phoenix annotations", telemetry.matches_annotation, telemetry.read_annotations, "spans"
+    ),
+    Format("trulens", "TruLens event table", trackers.matches_trulens, trackers.read_trulens, "trulens"),
+    Format("trulens-records", "TruLens records", trackers.matches_records, trackers.read_records, "trulens-records"),
+    Format(
+        "mlflow",
+        "MLflow traces",
+        platforms.matches_mlflow,
+        platforms.read_mlflow,
+        "mlflow",
+        platforms.version_mlflow,
+        platforms.MLFLOW_VERSIONS,
+    ),
+    Format(
+        "mlflow-dataset", "MLflow evaluation data", platforms.matches_dataset, platforms.read_dataset, "mlflow-dataset"
+    ),
+    Format(
+        "langsmith", "LangSmith or LangChain runs", platforms.matches_langsmith, platforms.read_langsmith, "langsmith"
+    ),
+    Format("weave", "Weave calls", trackers.matches_weave, trackers.read_weave, "weave"),
+    Format("langfuse", "Langfuse traces or observations", platforms.matches_langfuse, platforms.read_langfuse, "spans"),
+    Format("opik", "Opik traces or spans", trackers.matches_opik, trackers.read_opik, "opik"),
+    Format("opik-scores", "Opik feedback scores", trackers.matches_scores, trackers.read_scores, "opik"),
+    Format("langfuse-scores", "Langfuse scores", platforms.matches_scores, platforms.read_scores, "spans"),
     Format(
         "promptfoo",
         "promptfoo results",
-        promptfoo.matches,
-        promptfoo.read,
+        promptfoo.matches_promptfoo,
+        promptfoo.read_promptfoo,
         "promptfoo",
-        promptfoo.version,
-        promptfoo.KNOWN_VERSIONS,
+        promptfoo.version_promptfoo,
+        promptfoo.PROMPTFOO_VERSIONS,
     ),
-    Format("promptfoo-config", "promptfoo config", promptfoo_config.matches, promptfoo_config.read, "promptfoo-config"),
+    Format(
+        "promptfoo-config",
+        "promptfoo config",
+        promptfoo.matches_promptfoo_config,
+        promptfoo.read_promptfoo_config,
+        "promptfoo-config",
+    ),
     Format(
         "promptfoo-tests",
         "promptfoo tests",
-        promptfoo_config.matches_tests,
-        promptfoo_config.read_tests,
+        promptfoo.matches_tests,
+        promptfoo.read_tests,
         "promptfoo-config",
     ),
-    Format("inspect", "an Inspect log", inspect.matches, inspect.read, "inspect"),
-    Format("braintrust", "Braintrust events", braintrust.matches, braintrust.read, "braintrust"),
+    Format("inspect", "an Inspect log", evaluations.matches_inspect, evaluations.read_inspect, "inspect"),
+    Format("braintrust", "Braintrust events", trackers.matches_braintrust, trackers.read_braintrust, "braintrust"),
     Format("bedrock", "Bedrock evaluation data", cloud.matches_bedrock, cloud.read_bedrock, "bedrock"),
-    Format("deepeval", "deepeval test cases", deepeval.matches, deepeval.read, "deepeval"),
-    Format("llamaindex", "LlamaIndex responses", outputs.matches_llamaindex, outputs.read, "llamaindex"),
-    Format("ragas", "ragas dataset", ragas.matches, ragas.read, "ragas"),
+    Format("deepeval", "deepeval test cases", evaluations.matches_deepeval, evaluations.read_deepeval, "deepeval"),
+    Format(
+        "llamaindex", "LlamaIndex responses", evaluations.matches_llamaindex, evaluations.read_outputs, "llamaindex"
+    ),
+    Format("ragas", "ragas dataset", evaluations.matches_ragas, evaluations.read_ragas, "ragas"),
     Format("azure", "Azure AI evaluation data", cloud.matches_azure, cloud.read_azure, "azure"),
-    Format("langchain-outputs", "LangChain outputs", outputs.matches_langchain, outputs.read, "langchain-outputs"),
-    Format("haystack", "Haystack pipeline outputs", outputs.matches_haystack, outputs.read, "haystack"),
-    Format("beir-corpus", "BEIR corpus", ranking.matches_corpus, ranking.read_corpus, "ranking"),
-    Format("beir-queries", "BEIR queries", ranking.matches_queries, ranking.read_queries, "ranking"),
-    Format("qrels", "relevance judgements (BEIR, TREC)", ranking.matches_qrels, ranking.read_qrels, "ranking"),
-    Format("beir", "BEIR results", ranking.matches_results, ranking.read_results, "ranking"),
-    Format("trec", "TREC run", ranking.matches_trec_run, ranking.read_trec_run, "ranking"),
+    Format(
+        "langchain-outputs",
+        "LangChain outputs",
+        evaluations.matches_langchain,
+        evaluations.read_outputs,
+        "langchain-outputs",
+    ),
+    Format("haystack", "Haystack pipeline outputs", evaluations.matches_haystack, evaluations.read_outputs, "haystack"),
+    Format("beir-corpus", "BEIR corpus", tables.matches_corpus, tables.read_corpus, "ranking"),
+    Format("beir-queries", "BEIR queries", tables.matches_queries, tables.read_queries, "ranking"),
+    Format("qrels", "relevance judgements (BEIR, TREC)", tables.matches_qrels, tables.read_qrels, "ranking"),
+    Format("beir", "BEIR results", tables.matches_results, tables.read_results, "ranking"),
+    Format("trec", "TREC run", tables.matches_trec_run, tables.read_trec_run, "ranking"),
 )
 BY_NAME = {one.name: one for one in FORMATS}
 # What people call it → the formats in which it is written
@@ -177,7 +187,7 @@ def _of_known_version(records: Records, record: dict[str, object], one: Format, 
 
 def _refuse_known_others(records: Records, record: dict[str, object]) -> None:
     where = visible(records.path)
-    if langsmith.matches_events(record):
+    if platforms.matches_events(record):
         hint = "Collect the runs with RunCollectorCallbackHandler, or export them from LangSmith."
         raise DataError(
             "is a stream of LangChain events, not an export of runs", where=where, hint=hint, code="import-format"

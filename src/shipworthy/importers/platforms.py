@@ -87,13 +87,18 @@ def moment(text: str, where: str) -> str:
     return when.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+class NotThere(EnvironmentFailure):
+    """404: no such project, or no such part of the API."""
+
+
 class Api:
     """Requests to one platform until a deadline; what is down, slow, or no API is said so."""
 
     def __init__(self, address: Address, seconds: float) -> None:
         self.address, self.seconds = address, seconds
-        self._end = time.monotonic() + seconds
+        self._end, self._answers = time.monotonic() + seconds, 0
         self._headers = _credentials(address.kind)
+        self.where = f"{address.kind} at {visible(address.base, 100)}"
 
     def get(self, path: str, **query: object) -> Any:
         words = [(name, str(one)) for name, value in query.items() for one in _listed(value)]
@@ -112,10 +117,10 @@ class Api:
             after = headers.get("Retry-After", "")
             wait = float(after) if after.isdecimal() else wait * 2
             time.sleep(max(0.0, min(wait, 60.0, self._end - time.monotonic())))
-        if answer is None:
-            raise self._failure(
-                f"it took longer than {self.seconds:g} s", "Raise --deadline; an import goes on with --resume."
-            )
+        if answer is None or (answer[0] == 0 and self._answers and time.monotonic() >= self._end):
+            what = f"it took longer than {self.seconds:g} s, for {self._answers} answers"
+            raise self._failure(what, "Raise --deadline; an import goes on with --resume.")
+        self._answers += 1
         return self._value(*answer, path)
 
     def _value(self, status: int, headers: Mapping[str, str], data: bytes, path: str) -> Any:
@@ -125,7 +130,8 @@ class Api:
         if status in (401, 403):
             raise self._failure(f"refused the request ({status})", f"Set {_VARIABLES[self.address.kind]}.")
         if status == 404:
-            raise self._failure(f"has no {visible(path.partition('?')[0], 120)} (404)", "Check address and project.")
+            what = f"has no {visible(path.partition('?')[0], 120)} (404)"
+            raise NotThere(what, where=self.where, hint="Check address and project.", code="platform")
         if not 200 <= status < 300:
             hint = (
                 "It is not followed: give the address that it leads to." if 300 <= status < 400 else "Try again later."
@@ -141,8 +147,7 @@ class Api:
             raise self._failure(f"answered with something that is no JSON: {refusal.what}", "Try again.") from None
 
     def _failure(self, what: str, hint: str) -> ShipworthyError:
-        where = f"{self.address.kind} at {visible(self.address.base, 100)}"
-        return EnvironmentFailure(what, where=where, hint=hint, code="platform")
+        return EnvironmentFailure(what, where=self.where, hint=hint, code="platform")
 
 
 _VARIABLES = {
@@ -187,9 +192,37 @@ Page = tuple[list[dict[str, Any]], str]  # records, and the cursor of the next p
 
 
 def _phoenix(api: Api, window: Window, cursor: str) -> Page:
-    path = f"/v1/projects/{quote(api.address.project, safe='')}/spans"
-    answer = _object(api, api.get(path, limit=PAGE, cursor=cursor, start_time=window.since, end_time=window.until))
-    return _records(api, answer, "data"), str(answer.get("next_cursor") or "")
+    path = f"/v1/projects/{quote(api.address.project, safe='')}"
+    asked = {"limit": PAGE, "cursor": cursor, "start_time": window.since, "end_time": window.until}
+    answer = _object(api, api.get(f"{path}/spans", **asked))
+    spans = _records(api, answer, "data")
+    _annotate(api, path, "span", spans)
+    _annotate(api, path, "trace", [span for span in spans if not span.get("parent_id")])
+    return spans, str(answer.get("next_cursor") or "")
+
+
+def _annotate(api: Api, path: str, kind: str, spans: list[dict[str, Any]]) -> None:
+    """Give spans what people, judges and scripts said of them, or of the trace that they are the root of."""
+    named: dict[str, list[dict[str, Any]]] = {}
+    for span in spans:
+        context = span.get("context")
+        name = str(context.get(f"{kind}_id", "")) if isinstance(context, Mapping) else ""
+        named.setdefault(name, []).append(span)
+    cursor, asked = "", {f"{kind}_ids": list(filter(None, named)), "limit": 1000}
+    for _ in range(MOST_PAGES if asked[f"{kind}_ids"] else 0):
+        try:
+            answer = _object(api, api.get(f"{path}/{kind}_annotations", cursor=cursor, **asked))
+        except NotThere:  # a release that does not list them
+            return
+        for one in _records(api, answer, "data"):
+            for span in named.get(str(one.get(f"{kind}_id")), []):
+                span.setdefault("annotations", []).append(one)
+        following = str(answer.get("next_cursor") or "")
+        if not following:
+            return
+        if following == cursor:
+            raise _changed(api, "it gives the same page again")
+        cursor = following
 
 
 def _mlflow(api: Api, window: Window, cursor: str) -> Page:
@@ -226,7 +259,8 @@ def _mlflow(api: Api, window: Window, cursor: str) -> Page:
 
 
 def _langfuse(api: Api, window: Window, cursor: str) -> Page:
-    page = int(cursor or 1)
+    number, _, before = cursor.partition(" ")
+    page = int(number or 1)
     found = _object(
         api,
         api.get(
@@ -242,10 +276,13 @@ def _langfuse(api: Api, window: Window, cursor: str) -> Page:
     names = [quote(str(one.get("id", "")), safe="") for one in _records(api, found, "data")]
     traces = [_object(api, api.get(f"/api/public/traces/{name}")) for name in names]
     meta = found.get("meta")
-    total = meta.get("totalPages") if isinstance(meta, Mapping) else None
-    if not isinstance(total, int):
+    total, items = (meta.get(name) if isinstance(meta, Mapping) else None for name in ("totalPages", "totalItems"))
+    if not isinstance(total, int) or not isinstance(items, int):
         raise _changed(api, "its list of traces does not say how many pages there are")
-    return traces, str(page + 1) if page < total else ""
+    if before and items < int(before):  # pages are numbered: after a deletion the next one begins too late
+        what = f"traces were deleted while they were pulled: {items} of {before} are left"
+        raise DataError(what, where=api.where, hint="Pull again, without --resume.", code="platform-answer")
+    return traces, f"{page + 1} {items}" if page < total else ""
 
 
 def _langsmith(api: Api, window: Window, cursor: str) -> Page:
@@ -289,13 +326,12 @@ def _records(api: Api, answer: Mapping[str, Any], name: str) -> list[dict[str, A
 
 
 def _unknown(api: Api, what: str) -> UsageError:
-    where, name = f"{api.address.kind} at {visible(api.address.base, 100)}", visible(api.address.project, 60)
-    return UsageError(f"there is no {what} {name!r}", where=where, hint="Check the name of it.", code="platform")
+    name = visible(api.address.project, 60)
+    return UsageError(f"there is no {what} {name!r}", where=api.where, hint="Check its name.", code="platform")
 
 
 def _changed(api: Api, what: str) -> DataError:
-    where = f"{api.address.kind} at {visible(api.address.base, 100)}"
-    return DataError(what, where=where, hint="Is it a version that this release knows?", code="platform-answer")
+    return DataError(what, where=api.where, hint="Is it a version that this release knows?", code="platform-answer")
 
 
 # --- the pull ---

@@ -21,7 +21,6 @@ class Run(msgspec.Struct):
 
     root: Span
     spans: list[Span]
-    scores_without_span: int = 0
 
     def of_kind(self, kind: str) -> list[Span]:
         return [span for span in self.spans if span.kind == kind]

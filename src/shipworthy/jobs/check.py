@@ -69,7 +69,7 @@ def check(
     settings = config if isinstance(config, Config) else load_config(config)
     limit = memory_limit or settings.memory_limit or None
     how = {"jobs": jobs, "scheduler": scheduler, "memory_limit": limit}
-    engine_named(engine, sources=(), **how)  # a misspelt one is an error of the call, not of each suite
+    engine_named(engine, **how)  # a misspelt one is an error of the call, not of each suite
     if limit is not None:
         parse_size(limit)
     day = today or datetime.datetime.now(datetime.UTC).date()

@@ -75,7 +75,7 @@ def run_suite(
     many = {spec.name for spec in suite.inputs if spec.many}
     sources = {name: expanded(source) if name in many else source for name, source in sources.items()}
     suite = suite_for(suite, options, sources)
-    chosen = engine_named(engine, sources=sources.values(), **settings)
+    chosen = engine_named(engine, **settings)
     decision = core.evaluate(suite, sources, options, chosen, tick, reports=reports)
     decision.library = library
     paths = {

@@ -21,6 +21,19 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200} 
 _LETTERS = {"k": 10**3, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bn": 10**9, "t": 10**12, "tn": 10**12}
 _LETTERS |= {"lakh": 10**5, "crore": 10**7}
 _SHORT = {"g": "gram", "m": "metre", "l": "litre", "mcg": "microgram", "μg": "microgram", "ug": "microgram"}
+_SIDES = {
+    name: short
+    for short, names in (
+        ("km", "kilometres kilometers kilometre kilometer km"),
+        ("cm", "centimetres centimeters centimetre centimeter cm"),
+        ("mm", "millimetres millimeters millimetre millimeter mm"),
+        ("mi", "miles mile mi"),
+        ("ft", "feet foot ft"),
+        ("in", "inches inch in"),
+        ("m", "metres meters metre meter m"),
+    )
+    for name in names.split()
+}
 _PER = {"h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "yr": "year", "wk": "week"}
 _LONE = re.compile(r"(?<![\w.,])(\d{1,3})[. \u00a0\u2009\u202f](\d{3})(?![\d.,]*\d)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d.,]*\d)")
@@ -54,6 +67,9 @@ def _forms(english: bool) -> list[Step]:
     per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
     ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
     money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
+    decade = "".join(
+        rf"(?<!\b{word})" for word in ("the ", "his ", "her ", "their ", "my ", "early ", "late ", "mid ", "mid-")
+    )
 
     def form(pattern: str, put: str | Callable[[re.Match[str]], str]) -> Form:
         return re.compile(pattern), put
@@ -81,6 +97,9 @@ def _forms(english: bool) -> list[Step]:
         ),
         (("°", "deg"), [form(rf"({NUM}) ?(?:°|deg(?:rees?)?) ?(c|f)(?:elsius|ahrenheit)?\b", r"\1 °\2")]),
         (("",), [form(rf"({NUM}) ?({'|'.join(_SHORT)})(?![\w'])", lambda match: f"{match[1]} {_SHORT[match[2]]}")]),
+        (("square ", "sq", "cubic "), [form(rf"({NUM}) (square|sq\.?|cubic) ?({'|'.join(_SIDES)})\b", _raised)]),
+        ("§", [form(r"§+ ?(?=\d)", "section ")]),
+        (("s",), [form(rf"(?<![\w.,']){decade}(\d{{1,3}}(?:\.\d+)?) ?s(?![\w'])", r"\1 second")]),
         (("mph", "hour"), [form(rf"({NUM}) ?(?:mph\b|miles? an hour\b)", r"\1 mile/hour")]),
         (("km", "kph"), [form(rf"({NUM}) ?(?:km ?/ ?h|kph|kmh)\b", r"\1 kilometre/hour")]),
         (
@@ -137,6 +156,10 @@ def _forms(english: bool) -> list[Step]:
         (tuple(ordinal), [form(ordinals, lambda match: ordinal_of(int(match[1] or 0) + ordinal[match[2]]))]),
         (("quarter", "q"), [form(r"\b(?:([1-4])(?:st|nd|rd|th) quarter|q([1-4])) (?:of )?(?=\d{4}\b)", r"q\1\2 ")]),
     ]
+
+
+def _raised(match: re.Match[str]) -> str:
+    return f"{match[1]} {_SIDES[match[3]]}{3 if match[2] == 'cubic' else 2}"
 
 
 def _past(match: re.Match[str]) -> str:

@@ -21,11 +21,11 @@ ASKING = ("?", "？", "؟")
 # A text without a word of these is read no further.
 NEGATING = ("negators", "nominal", "except", "after", "next")
 _FALSE, _ONCE = ("false", "falsely"), ("past", "until", "from")
-_BELIEVED, _OPEN = ("unreal", "believed"), ("either", "maybe")
+_BELIEVED, _OPEN = ("unreal", "believed", "corrects"), ("either", "maybe")
 DENYING = (*NEGATING, *_FALSE, *_ONCE, *_BELIEVED, *_OPEN)
 STOP = re.compile(r"[.!?;](?![^\W_])|[。！？؟।\n]")
 _BREAK = re.compile(r"[,;:()\[\]—–،、，；：「」]| -+ ")
-_BLANK = re.compile(r"[\s\"'*_)]*")
+_BLANK = re.compile(r"[\s\"'*_)`]*")
 _TOKEN = re.compile(r"\w+")
 
 
@@ -161,20 +161,13 @@ class _Clause:
         return found is not None and len(_TOKEN.findall(text[match.end() : found.start()])) < FEW
 
     def _denied_of_it(self, question: str) -> str:
-        """ "X does not inherit" to "Who inherits?" denies what was asked."""
-        if not question or "helpers" not in self.here:
+        """ "X does not inherit", "X failed to inherit" to "Who inherits?" denies what was asked."""
+        pack, after = self.pack, self.after.lstrip()
+        denies = pack.slot("negators").search(after, 0, NEAR) if question and pack.spaced else None
+        if denies is None or len(_TOKEN.findall(after[: denies.start()])) > 1:
             return ""
-        after = self.after.lstrip()
-        helper = self.pack.slot("helpers").match(after)
-        denies = self.pack.slot("negators").search(after, 0, helper.end() + 8) if helper else None
-        if denies is None:
-            return ""
-        verb = _TOKEN.findall(after[denies.end() : denies.end() + NEAR])[:1]
-        return (
-            after[: denies.end()]
-            if not matter(question, self.pack).isdisjoint(matter(" ".join(verb), self.pack))
-            else ""
-        )
+        verb = " ".join(_TOKEN.findall(after[denies.end() :])[:2])
+        return "" if matter(question, pack).isdisjoint(matter(verb, pack)) else after[: denies.end()]
 
     def falsity(self, following: str) -> str:
         """The words that call it false: "X is wrong", "wrongly X", "it is a myth that X", "X. That is a myth.\""""
@@ -202,10 +195,13 @@ class _Clause:
         return "" if self.pack.slot("negators").search(text, max(0, match.start() - NEAR), match.start()) else match[0]
 
     def correction(self, following: str) -> str:
-        """The words that tell what people wrongly think, where the truth follows; and what would be so if."""
+        """The words that tell what people wrongly think, where the truth follows; what would be so if; and a correction
+        that follows."""
         pack, rest = self.pack, self.sentence[self.right :] + following
         if word := pack.has("unreal", self.before[-2 * NEAR :]):
             return word
+        if match := pack.slot("corrects").match(following[1:].lstrip("*_ \n")):
+            return match[0]
         word = pack.has("believed", self.sentence[: self.start][-3 * NEAR :] + " " + self.after)
         return word if word and pack.has("openers", self.after + rest) else ""
 

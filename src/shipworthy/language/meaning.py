@@ -54,18 +54,20 @@ def read(claim: str, question: str, pack: Pack) -> str:
         if n and clause.first and not _is_idle(clause.text, pack):
             return ANSWER  # it says something first
     doubt = False
-    for before, clause in pairwise(clauses[first:]):
+    for clause in clauses[first + 1 :]:
         if clause.lacks or clause.text.rstrip().endswith(("?", "？", "؟")):
             continue
         if not set(_DIGITS.findall(clause.text)) <= known:
             return DOUBTFUL if pack.has("pointer", clause.text) and not clause.contrast else ANSWER
         if _is_reply(clause.text, pack) and clause.first:
             return ANSWER
-        if _is_idle(clause.text, pack) or (not clause.first and not clause.contrast and before.lacks):
+        if _is_idle(clause.text, pack) and not (clause.contrast and pack.has("source", clause.text)):
             continue
         if not names.isdisjoint(WORD.findall(clause.text)):
             return ANSWER
-        doubt = doubt or not matter(clause.text, pack) <= matter(localised(question, pack.lang), pack)
+        new = matter(clause.text, pack) - matter(localised(question, pack.lang), pack)
+        goes_on = pack.spaced and not clause.first and not clause.contrast  # as a relative clause does
+        doubt = doubt or len(new) > goes_on
     return DOUBTFUL if doubt else REFUSAL
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..text import folded_claim
-from .tables import quick_bytes, quick_look, quick_words, table, word_set
+from .tables import glance, quick_bytes, quick_words, table, word_set
 
 REFUSAL, DOUBTFUL, ANSWER = "refusal", "doubtful", "answer"
 
@@ -59,7 +59,7 @@ def read(claim: str, question: str = "") -> str:
     claim = claim[:READ]
     if claim.endswith(("?", "—", "–", "-")) and _says_nothing(claim, question):
         return REFUSAL
-    if quick_bytes("signs").isdisjoint(quick_look(folded_claim(claim))) and not _rewritten(claim):
+    if not _may_lack(folded_claim(claim)):
         return ANSWER
     # quotes are somebody else's words
     text = _QUOTED.sub("x", _written_out(claim.lower().strip().strip('"')))
@@ -184,11 +184,12 @@ class _Added:
         return {stem(word) for word in self.words}.issuperset(map(stem, new))
 
 
-def _rewritten(text: str) -> bool:
-    """Whether it has a character whose reading may join or change words."""
-    if "'" in text or '"' in text or "*" in text or "/" in text:
+def _may_lack(text: str) -> bool:
+    """A quick look at a text in lower case: whether it has a word of a lack, written out or not."""
+    text = text.replace("*", "") if "*" in text else text
+    if "n't" in text or "n’t" in text or "n/a" in text:
         return True
-    return not text.isascii() and ("’" in text or "“" in text)
+    return not quick_bytes("signs").isdisjoint(glance(text))
 
 
 def _conclusion(told: list[str], said: list[Sentence]) -> int:
@@ -232,6 +233,8 @@ def _kind(sentence: Sentence, *names: str) -> tuple[str, int]:
 def _written_out(text: str) -> str:
     """Lower case, straight apostrophes, contractions in full, without stars."""
     text = text.lower().replace("’", "'").replace("*", "")
+    if " " not in text.strip():
+        text = text.replace("_", " ")  # INSUFFICIENT_CONTEXT
     for short, pattern, full in _contractions() if "'" in text else ():
         text = pattern.sub(full, text) if short in text else text
     return text

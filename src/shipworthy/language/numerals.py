@@ -226,6 +226,7 @@ def _number_run(run: str, rest: str, grammar: Grammar) -> str:
     if not any(part["word"] for part in parts):
         return run
     out, begin, total, joint, known, size, scaled = [], 0, None, False, False, 0, False
+    digits = False  # whether the number consists of digits so far
 
     def close(end: int) -> None:
         text = run[begin:end]
@@ -243,17 +244,23 @@ def _number_run(run: str, rest: str, grammar: Grammar) -> str:
         after = _word(parts[n + 1]["word"], grammar) if n + 1 < len(parts) and parts[n + 1]["word"] else None
         value = word.value if word else Fraction(part[0])
         room = total is not None and _room(total, value, word, joint, bool(after and after.multiplies and not word))
+        if digits and word:  # behind digits alone stands what they are multiplied with, or half; not one more digit
+            room = word.multiplies or value < 1
         if total is None or not room:
             if total is not None:
                 close(part.start())
             total, begin, known, size, scaled = Fraction(0), part.start(), False, 0, False
-        if word and word.multiplies:
+        if word and word.multiplies and digits and room:
+            total *= value
+            scaled = True
+        elif word and word.multiplies:
             low = total % word.value
             total += (low or 1) * word.value - low
             scaled = scaled or size > 0
         else:
             total += value
         known, joint, size = known or word is None or not word.doubtful, False, size + 1
+        digits = word is None and size == 1
     close(len(run))
     return "".join(out)
 

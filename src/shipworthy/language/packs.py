@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from struct import Struct
 from typing import Any
 
+from ..text import folded_claim
 from .edges import is_hangul, is_spaceless
 from .spelling import letters
-from .tables import ASCII_LETTERS
+from .tables import ASCII_LETTERS, glance
 
 FOLDER = os.path.join(os.path.dirname(__file__), "packs")
 FEW = 40  # characters that `{gap}` may be
@@ -28,7 +28,6 @@ WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f]+[^\W\d_]*)*")
 _MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
 _NAMED = re.compile(r"\\\{(\w+)\\\}")
 _LISTED = re.compile(r"\{(\w+)\}")
-_SIGNS_OF_PRINT = "’‘“”–—…•\u00a0"  # which tell no language
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _VARIES = re.compile(r"[*{'’]")  # where a word of a list need not stand in a text as it is written
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
@@ -217,41 +216,37 @@ def language(text: str, question: str = "", lang: str = "") -> str:
     """
     if lang:
         return base(lang)
-    plain = text[:READ]
-    if not plain.isascii():
-        for sign in _SIGNS_OF_PRINT:
-            plain = plain.replace(sign, " ")
-    if plain.isascii() and not _english().isdisjoint(plain.lower().split()):
-        return "en"
-    return _told(text[:READ], question[:READ]) or "en"
+    text = text[:READ]
+    return "en" if _is_english(text) else _told(text, question[:READ]) or "en"
+
+
+def _is_english(text: str) -> bool:
+    """A quick look at the words of ASCII letters: whether English has clearly most of them, whatever the others are."""
+    known = _quickly_known()
+    english, *others = _counts(sum(map(known.__getitem__, known.keys() & glance(folded_claim(text)))))
+    doubt = 0 if text.isascii() else len(set(_NOT_ASCII.findall(text)))
+    return english > 1 and english > max(others) + doubt
 
 
 @cache
-def _english() -> frozenset[str]:
-    """Words of English that no other language of a pack has: most texts are told by one of them."""
-    others = frozenset().union(*(words for name, words in _common_words().items() if name != "en"))
-    return _common_words()["en"] - others
+def _quickly_known() -> dict[bytes, int]:
+    return {word.encode(): languages for word, languages in _languages_of().items() if word.isascii()}
 
 
-@lru_cache(maxsize=1024)
 def _told(text: str, question: str) -> str:
     """The language of a text, if its letters and common words tell, or else those of text and question together."""
-    if text and max(text) >= _SCRIPTS_BEGIN and (found := _by_script(text, question)):
+    if not text.isascii() and max(text) >= _SCRIPTS_BEGIN and (found := _by_script(text, question)):
         return found
     scores = _scores(text)
-    if question and (sure := _sure(scores, 2)):
-        return sure[0]
+    if found := _most(scores, 2):
+        return found
     size = len(WORD.findall(_MARKUP.sub(" ", text)))
-    for name in _sure(scores, 1 if size <= SHORT and not question else 2):
-        return name
-    asked = _scores(question) if question else Counter()
-    if (
-        size > 3 * SHORT and max(scores.values(), default=0) * 12 < size
-    ):  # a list, a command or a table may be in any language
-        return next(iter(_sure(asked, 2)), "other")
-    for name in _sure(scores + asked + asked, 2):
-        return name
-    return _told(question, "") if question and max(asked.values(), default=0) == 0 else ""
+    if size <= SHORT and not question and (found := _most(scores, 1)):
+        return found
+    asked = _scores(question)
+    if size > 3 * SHORT and max(_counts(scores)) * 12 < size:  # a list, a command or a table may be in any language
+        return _most(asked, 2) or "other"
+    return _most(2 * scores + asked, 2 if scores else 1) or (_told(question, "") if question and not asked else "")
 
 
 def _by_script(text: str, question: str) -> str:
@@ -266,39 +261,65 @@ def _by_script(text: str, question: str) -> str:
         return "ja"
     rivals = {name: own for name, (script, own, _) in _others().items() if script == best}
     own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
-    return next(own, "") or max([best, *rivals], key=_scores(text).__getitem__)
+    if found := next(own, ""):
+        return found
+    counts = dict(zip(_told_apart(), _counts(_scores(text)), strict=True))
+    return max([best, *rivals], key=counts.__getitem__)
 
 
-def _sure(scores: Counter[str], least: int) -> list[str]:
-    """The language that clearly has most of the words."""
-    most = max(scores.values(), default=0)
-    best = [name for name, count in scores.items() if count == most]
-    return best if most >= least and len(best) == 1 else []
+# How many words each language has is one number with a digit for each of them, so that adding words up is quick.
+_DIGIT = 16  # bits
 
 
-def _scores(text: str) -> Counter[str]:
+def _scores(text: str) -> int:
     """How many words and letters of the text each language has among its common ones."""
     low, known = letters(text), _languages_of()
     found = set(words_in(low))
-    found.update(_NOT_ASCII.findall(low))
-    return Counter(chain.from_iterable(map(known.__getitem__, known.keys() & found)))
+    if not low.isascii():
+        found.update(_NOT_ASCII.findall(low))
+    return sum(map(known.__getitem__, known.keys() & found))
+
+
+def _counts(scores: int) -> tuple[int, ...]:
+    """The digits, in the order of the languages."""
+    digits = _digits()
+    return digits.unpack(scores.to_bytes(digits.size, "little"))
 
 
 @cache
-def _languages_of() -> dict[str, list[str]]:
+def _digits() -> Struct:
+    return Struct(f"<{len(_common_words())}H")
+
+
+def _most(scores: int, least: int) -> str:
+    """The language that clearly has most of the words, or nothing."""
+    counts = _counts(scores)
+    most = max(counts)
+    if most < least or counts.count(most) > 1:
+        return ""
+    return _told_apart()[counts.index(most)]
+
+
+@cache
+def _told_apart() -> tuple[str, ...]:
+    return tuple(_common_words())
+
+
+@cache
+def _languages_of() -> dict[str, int]:
     """The languages that each common word is one of."""
-    found: dict[str, list[str]] = {}
-    for name, common in _common_words().items():
+    found: dict[str, int] = {}
+    for at, common in enumerate(_common_words().values()):
         for word in common:
-            found.setdefault(word, []).append(name)
+            found[word] = found.get(word, 0) + (1 << at * _DIGIT)
     return found
 
 
 @cache
 def _common_words() -> dict[str, frozenset[str]]:
-    """The common words of every language: the first line of each pack, and of those without one."""
+    """The common words of every language, English first: the first line of each pack, and of those without one."""
     common = {}
-    for name in sorted(names()):
+    for name in sorted(names(), key=lambda name: (name != "en", name)):
         with open(os.path.join(FOLDER, f"{name}.toml"), encoding="utf-8") as stream:
             common[name] = frozenset(letters(stream.readline().partition('"')[2].rstrip('"\n')).split())
     return common | {name: frozenset(own) | words for name, (_, own, words) in _others().items()}

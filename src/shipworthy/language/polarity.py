@@ -17,6 +17,7 @@ BEGINNING = 6000  # and characters
 OPEN = "open"
 _MARKS = re.compile(r"[^\w]*")
 _SIGNED = re.compile(r"\s*(?:[^\w\s]|\Z)")
+_NON = re.compile(r"\bnon-(?=\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -87,7 +88,9 @@ def _compared(asked: str, sentence: str, denied: bool, pack: Pack) -> str:
         opposed = contradicts(asked.rstrip("? "), sentence) is not None
     pronoun = _TOKEN.match(sentence.lstrip(" *-\"'"))
     stands_for = pronoun is not None and pronoun[0] in pack.words("pronouns") and len(shared) > 0
-    if not wanted or not (opposed or stands_for or 2 * len(shared) >= len(wanted)):
+    forbids = bool(pack.has("forbids", sentence)) and not pack.has("forbids", asked)
+    plainly_no = 4 * len(shared) >= len(wanted) and (forbids or _negative(sentence, pack))
+    if not wanted or not (opposed or stands_for or plainly_no or 2 * len(shared) >= len(wanted)):
         return ""
     if pack.has("hedges" if "hedges" in pack.lists else "maybe", sentence):
         return OPEN
@@ -95,11 +98,12 @@ def _compared(asked: str, sentence: str, denied: bool, pack: Pack) -> str:
         return "no"  # it is so of something else only
     edges = [0, *cuts(sentence, pack), len(sentence)]
     clause = max((sentence[a:b] for a, b in pairwise(edges)), key=lambda part: len(matter(part, pack) & wanted))
-    return "no" if opposed or _negative(clause, pack) != denied else "yes"
+    return "no" if opposed or _negative(clause, pack) != (denied != forbids) else "yes"
 
 
 def _negative(text: str, pack: Pack) -> bool:
     """Whether a clause has an odd number of negations; in some languages two are one."""
     plain = pack.slot("idioms").sub("", text)
     count = sum(len(pack.slot(name).findall(plain)) for name in ("negators", "nominal", "after"))
+    count += len(_NON.findall(plain))
     return count > 0 and (pack.concord or count % 2 == 1)

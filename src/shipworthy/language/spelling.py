@@ -19,8 +19,9 @@ SIGNS: dict[int, str] = {ord(char): "'" for char in "‘’‚‛′´ʼ＇"}
 SIGNS |= {ord(char): '"' for char in "“”„‟″«»"}
 SIGNS |= {ord(char): "-" for char in "‐‑‒–—―−﹣"}
 BLANK = {ord(char): " " for char in "\t\v\f\x1c\x1d\x1e\x1f\x85"}
-# Digits of every script as ASCII writes them; Arabic and Hebrew without the marks that most people leave out.
-SIGNS |= {0x2044: "/", 0x0640: ""} | {
+# Digits of every script as ASCII writes them; Arabic and Hebrew without the marks that most people leave out, and the
+# dot that is left of a Turkish capital.
+SIGNS |= {0x2044: "/", 0x0640: "", 0x0307: ""} | {
     point: "" for low, high in ((0x591, 0x5C8), (0x64B, 0x653)) for point in range(low, high)
 }
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}

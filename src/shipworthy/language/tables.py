@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from functools import cache, lru_cache
 from typing import Any
@@ -33,6 +34,13 @@ def words_of(name: str, key: str) -> tuple[str, ...]:
 
 
 @cache
+def roughly() -> re.Pattern[str]:
+    """A word for "about", in any language, before a number."""
+    words = "|".join(re.escape(word).replace("_", " ") for word in words_of("words", "roughly"))
+    return re.compile(rf"\A\s*(?:{words})\s*(?=[$€£¥₹]?\s?\d)", re.I)
+
+
+@cache
 def word_set(name: str, key: str) -> frozenset[str]:
     return frozenset(words_of(name, key))
 
@@ -42,24 +50,10 @@ ASCII_LETTERS = bytes(  # by which translating leaves letters and blanks
 )
 
 
-def ascii_words(text: str) -> list[bytes]:
+@lru_cache(maxsize=4)  # a claim is looked at for its language, for refusals, and for denials
+def glance(text: str) -> frozenset[bytes]:
     """The runs of ASCII letters in a text: a quick look at which words it can have, before it is read."""
-    return text.encode("utf-8", "surrogatepass").translate(ASCII_LETTERS).split()
-
-
-@lru_cache(maxsize=4)  # a claim is looked at for refusals, and then for denials
-def quick_look(text: str) -> frozenset[bytes]:
-    """Those words of a text in lower case that tell of a refusal or a denial; many texts have none."""
-    telling, words = _telling(), ascii_words(text)
-    return _NONE if telling.isdisjoint(words) else telling.intersection(words)
-
-
-_NONE: frozenset[bytes] = frozenset()
-
-
-@cache
-def _telling() -> frozenset[bytes]:
-    return quick_bytes("signs") | quick_bytes("telling")
+    return frozenset(text.encode("utf-8", "surrogatepass").translate(ASCII_LETTERS).split())
 
 
 @cache
@@ -84,5 +78,7 @@ def may_deny(text: str) -> bool:
         return True
     if not text.isascii() and ("ʼ" in text or not unicodedata.is_normalized("NFKC", text)):
         return True  # letters may only look different from those of a negation
-    phrases = _phrases()
-    return any(phrase in text for word in quick_look(text) if word in phrases for phrase in phrases[word])
+    phrases, words = _phrases(), glance(text)
+    if words.isdisjoint(phrases):
+        return False
+    return any(phrase in text for word in phrases.keys() & words for phrase in phrases[word])

@@ -34,6 +34,7 @@ class Worded(NamedTuple):
     words: list[Token]
     begins: list[str]
     name: list[Token]
+    short: list[Token]  # the name without its middle: its title, or its first word, and its last
 
 
 @lru_cache(maxsize=8192)
@@ -43,11 +44,12 @@ def worded(written: str, text: str, titles: frozenset[str] | None = None) -> Wor
     titles = word_set("words", "titles") if titles is None else titles
     capital = sum(word[:1].isupper() for word in written.split())
     name = words if capital > 1 and len(words) <= 5 and not any(word.number for word in words) else []
+    short = [name[0], name[-1]] if len(name) == 3 else []
     while len(name) > 2 and name[0].norm in titles:
         name = name[1:]
     if _NEGATIVE.search(text) or text[-1:] in "+-#" or not _SOFT.fullmatch(_between(text, words)):
         words = []
-    return Worded(words, [_bare(word.norm)[:3] for word in words], name)
+    return Worded(words, [_bare(word.norm)[:3] for word in words], name, short)
 
 
 def places(wanted: Worded, claim: str, lang: str = "") -> Iterator[tuple[int, int]]:
@@ -60,6 +62,8 @@ def places(wanted: Worded, claim: str, lang: str = "") -> Iterator[tuple[int, in
         yield from _runs(wanted.words, claim, lang, False)
     if wanted.name and _bare(wanted.name[-1].norm)[:3] in bare:
         yield from _runs(wanted.name, claim, lang, True)
+        if wanted.short:
+            yield from _runs(wanted.short, claim, lang, False)
         for start, end in _runs([wanted.name[-1], *wanted.name[:-1]], claim, lang, True):
             if "," in claim[start:end]:
                 yield start, end

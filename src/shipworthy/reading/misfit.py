@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from ..errors import DataError, ShipworthyError
 from ..text import visible
 from .formats import foreign_rows, raw_rows
 from .mapping import FieldMap
-from .proposal import fields_of, flags, foreign, propose
+from .proposal import Asked, fields_of, flags, foreign, propose
 
 _LOOKED_AT = 50  # rows
+_ASKS = ("?", "？", "؟")
 _SWAPPED = {
     "gold": (("answer_json", "retrieved_ids"), "This looks like a trace file: are --gold and --trace swapped?"),
     "trace": (
@@ -28,8 +30,8 @@ _MISSING = {"gold": "no record has qid and answerable", "trace": "no record has 
 Row = Mapping[str, object]
 
 
-def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
-    """Why none of a file's records fits; None where the file has no objects to look at."""
+def misfit(source: object, kind: str, missing: str = "", given: Iterable[str] = ()) -> DataError | None:
+    """Why none of a file's records fits; None where the file has no objects to look at. `given`: the mapping so far."""
     rows = _first_rows(source)
     if not rows:
         return None
@@ -40,8 +42,53 @@ def misfit(source: object, kind: str, missing: str = "") -> DataError | None:
     names, hint = _SWAPPED[kind]
     if set(names) & set(merged) and not _looks_like(merged, kind):
         return DataError(f"found {fields_of(merged)}", where=where, hint=hint, code="files-swapped")
-    what = f"{missing or _missing(merged, kind)}; found {fields_of(merged)}"
-    return DataError(what, where=f"{where}:{rows[0][0]}", hint=_hint(merged, kind, where), code=_CODES[kind])
+    mapped = dict(pair.removeprefix(f"{kind}.").split("=", 1) for pair in given if "=" in pair)
+    free = {name: value for name, value in merged.items() if name not in mapped.values()}
+    likely = propose(free, kind, file=True, asked=_asked(merged, rows))
+    if kind == "gold":
+        likely |= _by_form([row for _, row in rows], likely | mapped)
+    what = f"{missing or _missing(merged, kind, likely | mapped)}; found {fields_of(merged)}"
+    hint = _hint(merged, kind, where, likely | mapped, mapped)
+    return DataError(what, where=f"{where}:{rows[0][0]}", hint=hint, code=_CODES[kind])
+
+
+def _asked(row: Row, rows: Sequence[tuple[int, Row]]) -> Asked:
+    """What tells the answer from the rest of a row: it differs from row to row, and is not the question."""
+    question = next((text for text in row.values() if isinstance(text, str) and text.endswith(_ASKS)), "")
+    return Asked(question, other=rows[-1][1] if len(rows) > 1 else None)
+
+
+def _by_form(rows: Sequence[Row], known: Mapping[str, str]) -> dict[str, str]:
+    """What the columns of a gold set are whose names say nothing, as in another language: questions end in their sign,
+    sources and ids have no blanks, and the one text that is left is what is expected."""
+    taken = {*known.values(), "answerable", "gold_claim_substr", "gold_citations", "qid"}
+    texts: dict[str, list[str]] = {}
+    for row in rows:
+        for name, value in row.items():
+            if name not in taken and isinstance(value, str) and value.strip():
+                texts.setdefault(name, []).append(value.strip())
+    found: dict[str, str] = {}
+    asked = {name: sum(text.endswith(_ASKS) for text in each) for name, each in texts.items()}
+    if "question" not in known and (most := max(asked.values(), default=0)) * 2 >= len(rows):
+        found["question"] = next(name for name in texts if asked[name] == most)
+    for field, is_one in (("qid", _is_name), ("gold_citations", _is_source)):
+        left = [name for name in texts if field not in known and name not in found.values()]
+        fit = [name for name in left if all(map(is_one, texts[name]))]
+        if fit and (field != "qid" or len(set(texts[fit[0]])) == len(rows) > 1):
+            found[field] = fit[0]
+    left = [name for name in texts if name not in found.values()]
+    if len(left) == 1 and "gold_claim_substr" not in known:
+        found["gold_claim_substr"] = left[0]
+    return found
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= 40 and not any(map(str.isspace, text))
+
+
+def _is_source(text: str) -> bool:
+    """Names of files, addresses or chunks: plain letters with signs between."""
+    return all(_is_name(each.strip()) and re.search(r"\w[./#:_-]+\w", each, re.A) for each in re.split("[,;|]", text))
 
 
 def renamed(source: object, mapped: Collection[str], every: bool) -> DataError | None:
@@ -56,7 +103,12 @@ def renamed(source: object, mapped: Collection[str], every: bool) -> DataError |
     where = visible(str(source))
     which = "no answerable question has" if every else "some answerable questions lack"
     what = f"{which} gold_claim_substr, the expected text; found {fields_of(merged)}"
-    return DataError(what, where=f"{where}:{rows[0][0]}", hint=_hint(merged, "gold", where), code=_CODES["gold"])
+    return DataError(
+        what,
+        where=f"{where}:{rows[0][0]}",
+        hint=_hint(merged, "gold", where, propose(merged, "gold", file=True)),
+        code=_CODES["gold"],
+    )
 
 
 def _lacks_text(row: Mapping[str, object]) -> bool:
@@ -70,16 +122,17 @@ def _filled(value: object) -> bool:
 _QID = ("qid", "q_id", "id")
 
 
-def _missing(row: Mapping[str, object], kind: str) -> str:
-    nameless = kind == "trace" and not set(_QID) & set(row) and "qid" not in propose(row, kind, file=True)
+def _missing(row: Mapping[str, object], kind: str, likely: Collection[str]) -> str:
+    nameless = kind == "trace" and not set(_QID) & set(row) and "qid" not in likely
     return "no record has a qid, which says which question it answers" if nameless else _MISSING[kind]
 
 
-def _hint(row: Mapping[str, object], kind: str, where: str) -> str:
-    """The mapping that would read the file, or what else is probably wrong with it."""
+def _hint(
+    row: Mapping[str, object], kind: str, where: str, likely: Mapping[str, str], given: Collection[str] = ()
+) -> str:
+    """The mapping that would read the file, or what else is probably wrong with it; `given` is mapped already."""
     if len(row) == 1 and (layout := _about_layout(row, where)):
         return layout  # a file that holds nothing but a list of records, not one record that holds a list
-    likely = propose(row, kind, file=True)
     wanted = {field: path for field, path in likely.items() if field != path}
     more = ""
     if kind == "gold" and "answerable" not in {*row, *likely} and "gold_claim_substr" in wanted:
@@ -92,8 +145,9 @@ def _hint(row: Mapping[str, object], kind: str, where: str) -> str:
     answers = propose(row, "trace", file=True) if kind == "gold" else {}
     if {"claim", "retrieved_ids"} <= set(answers) and "answerable" not in row:
         return f"These look like responses: are --gold and --trace swapped? If not, map them: {flags(wanted)}{more}"
+    wanted = {field: path for field, path in wanted.items() if field not in given}
     if wanted:
-        return f"Map them: {flags(wanted)}{more}"
+        return f"Map {'these too' if given else 'them'}: {flags(wanted)}{more}"
     return _about_layout(row, where) or f"Needed: {', '.join(_WANTED[kind])}."
 
 

@@ -1,14 +1,10 @@
 """Statistics of a ship gate: intervals, exact proofs, sample sizes, paired and sequential tests, agreement.
 
-binomial     exact tails, on which every proof rests
-proportions  a rate: interval to show, test that proves, state of the gate
-samples      how many items a proof needs
-means        a mean, and rows that come in clusters
-bounded      what proves a mean: bounds that hold for any values within known limits
+rates        exact tails, a rate's interval and the test that proves it, sample sizes
+means        a mean, rows that come in clusters, and bounds that hold for any values within known limits
 quantiles    percentiles and the order statistics that bound them
 paired       the same items before and after
-sequential   many tests at once, and e-values of pairs
-nights       whether numbers that come night after night got worse
+sequential   many tests at once, e-values of pairs, and whether nightly numbers got worse
 agreement    raters who say the same, sets that have much in common, and a score that separates
 
 Decisions are taken on integers and fractions; floats are for showing. What is undefined is None.
@@ -18,24 +14,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .binomial import ALPHA as ALPHA
-from .binomial import critical_k as critical_k
-from .proportions import Direction as Direction
-from .proportions import State as State
-from .proportions import clopper_pearson_lower as clopper_pearson_lower
-from .proportions import clopper_pearson_upper as clopper_pearson_upper
-from .proportions import met as met
-from .proportions import prove_p as prove_p
-from .proportions import proven as proven
-from .proportions import refute_p as refute_p
-from .proportions import refuted as refuted
-from .proportions import verdict_state as verdict_state
-from .proportions import wilson as wilson
-from .samples import MOST_ITEMS as MOST_ITEMS
-from .samples import more_items as more_items
-from .samples import n_for_power as n_for_power
-from .samples import power_at as power_at
-from .samples import smallest_n as smallest_n
+from .rates import ALPHA as ALPHA
+from .rates import MOST_ITEMS as MOST_ITEMS
+from .rates import Direction as Direction
+from .rates import State as State
+from .rates import clopper_pearson_lower as clopper_pearson_lower
+from .rates import clopper_pearson_upper as clopper_pearson_upper
+from .rates import critical_k as critical_k
+from .rates import met as met
+from .rates import more_items as more_items
+from .rates import n_for_power as n_for_power
+from .rates import power_at as power_at
+from .rates import prove_p as prove_p
+from .rates import proven as proven
+from .rates import refute_p as refute_p
+from .rates import refuted as refuted
+from .rates import smallest_n as smallest_n
+from .rates import verdict_state as verdict_state
+from .rates import wilson as wilson
 
 if TYPE_CHECKING:
     from .agreement import Weights as Weights
@@ -50,19 +46,16 @@ if TYPE_CHECKING:
     from .agreement import mean_jaccard as mean_jaccard
     from .agreement import raters_spread as raters_spread
     from .agreement import shares_spread as shares_spread
-    from .bounded import Spread as Spread
-    from .bounded import mean_bounds as mean_bounds
-    from .bounded import mean_spread as mean_spread
-    from .bounded import pooled_spread as pooled_spread
-    from .bounded import ratio_spread as ratio_spread
     from .means import Clustered as Clustered
-    from .means import cluster_se as cluster_se
+    from .means import Spread as Spread
     from .means import cluster_se_of_counts as cluster_se_of_counts
     from .means import exact_sum as exact_sum
-    from .means import mean_interval as mean_interval
+    from .means import mean_bounds as mean_bounds
     from .means import mean_interval_of_counts as mean_interval_of_counts
+    from .means import mean_spread as mean_spread
+    from .means import pooled_spread as pooled_spread
+    from .means import ratio_spread as ratio_spread
     from .means import ratio_sum as ratio_sum
-    from .nights import drop_evidence as drop_evidence
     from .paired import excludes_drop as excludes_drop
     from .paired import mcnemar_one_sided as mcnemar_one_sided
     from .paired import mcnemar_two_sided as mcnemar_two_sided
@@ -72,12 +65,12 @@ if TYPE_CHECKING:
     from .quantiles import Ordered as Ordered
     from .quantiles import min_n_for_quantile as min_n_for_quantile
     from .quantiles import percentile as percentile
-    from .quantiles import percentile_of_counts as percentile_of_counts
     from .quantiles import quantile_ranks as quantile_ranks
     from .quantiles import shortfall as shortfall
     from .quantiles import upper_rank as upper_rank
     from .sequential import ALARM as ALARM
     from .sequential import alarm as alarm
+    from .sequential import drop_evidence as drop_evidence
     from .sequential import e_value as e_value
     from .sequential import e_value_rate as e_value_rate
     from .sequential import e_value_two_sided as e_value_two_sided
@@ -87,12 +80,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "agreement": "Weights auc fleiss_kappa free_marginal_kappa gwet_ac1 kappa kappa_interval kappa_spread "
     "krippendorff_alpha raters_spread shares_spread mean_jaccard",
-    "bounded": "Spread mean_bounds mean_spread pooled_spread ratio_spread",
-    "means": "Clustered cluster_se cluster_se_of_counts exact_sum mean_interval mean_interval_of_counts ratio_sum",
-    "nights": "drop_evidence",
+    "means": "Clustered Spread cluster_se_of_counts exact_sum mean_bounds "
+    "mean_interval_of_counts mean_spread pooled_spread ratio_spread ratio_sum",
     "paired": "excludes_drop mcnemar_one_sided mcnemar_two_sided more_for_no_regression paired_permutation tango_upper",
-    "quantiles": "Ordered min_n_for_quantile percentile percentile_of_counts quantile_ranks shortfall upper_rank",
-    "sequential": "ALARM alarm e_value e_value_rate e_value_two_sided holm",
+    "quantiles": "Ordered min_n_for_quantile percentile quantile_ranks shortfall upper_rank",
+    "sequential": "ALARM alarm drop_evidence e_value e_value_rate e_value_two_sided holm",
 }
 
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from .bounded import Spread, mean_spread, pooled_spread
-from .proportions import Z_TWO_SIDED, clopper_pearson_lower, clopper_pearson_upper
+from .means import Spread, mean_spread, pooled_spread
+from .rates import Z_TWO_SIDED, clopper_pearson_lower, clopper_pearson_upper
 
 Table = Sequence[Sequence[int]]
 Weights = Literal["linear", "quadratic"] | None

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from fractions import Fraction
 
-from .binomial import first_true, tail
-from .samples import MOST_ITEMS
+from .rates import MOST_ITEMS, first_true, tail
 
 _HALF = Fraction(1, 2)
 _Z_ONE_SIDED = Decimal("1.6448536269514722")  # standard normal quantile of 0.95

@@ -9,8 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from .binomial import ALPHA, critical_k, tail
-from .samples import smallest_n
+from .rates import ALPHA, critical_k, smallest_n, tail
 
 Number = TypeVar("Number", int, float, Fraction, int | Fraction)
 
@@ -24,11 +23,6 @@ def percentile(sorted_values: Sequence[Fraction | float], p: int | Fraction) -> 
     below, part = _rank(len(sorted_values), p)
     low = Fraction(sorted_values[below])
     return low + part * (Fraction(sorted_values[below + 1]) - low) if part else low
-
-
-def percentile_of_counts(counts: Mapping[Number, int], p: int | Fraction) -> Fraction | None:
-    """`percentile` of a multiset, given as value → how often, in any order."""
-    return Ordered(counts).percentile(p)
 
 
 class Ordered(Generic[Number]):

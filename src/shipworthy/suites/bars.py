@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..core.gates import Gate, exact, gate_of, parse_gates
 from ..core.metrics import Metric
-from ..core.options import SuiteOptions
+from ..core.options import Opt, SuiteOptions
 
 
 class Bar(NamedTuple):
@@ -17,6 +17,11 @@ class Bar(NamedTuple):
     metric: str
     op: str
     default: Fraction
+
+
+def share(help: str, metavar: str = "SHARE", **more: Any) -> Opt:
+    """The declaration of an option that is a bar; reports show it among the gates."""
+    return Opt(help, metavar, kind="number", shown=False, **more)
 
 
 class BarOptions(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):

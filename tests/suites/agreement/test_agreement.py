@@ -20,7 +20,7 @@ from shipworthy.core.options import make_options
 from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.reading.jsonl import BadLines
-from shipworthy.suites.agreement.pairs import LABELS
+from shipworthy.suites.agreement.judge import LABELS
 from shipworthy.suites.agreement.suite import SUITE
 
 CASES = json.loads((VECTORS / "agreement.json").read_text("utf-8"))

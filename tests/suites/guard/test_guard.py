@@ -12,7 +12,7 @@ from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
 from shipworthy.jobs.verify import verify
 from shipworthy.reading.reports import digest
-from shipworthy.suites.guard.options import BARS, Options
+from shipworthy.suites.guard.suite import BARS, Options
 from shipworthy.suites.reasoning.contracts import DIMENSIONS, read_fixture
 from shipworthy.suites.reasoning.controls import control_answers
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from latency_runs import GOLD, served
@@ -17,7 +19,7 @@ from shipworthy.core.join import Unknown
 from shipworthy.core.tally import NAMED, Tally
 from shipworthy.history.nightly import nightly
 from shipworthy.jobs.evaluate import evaluate
-from shipworthy.suites.stability.spread import citation_overlap
+from shipworthy.suites.stability.judge import citation_overlap
 
 
 def own_seeds(questions: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -64,8 +66,20 @@ def test_pairs_of_citations_are_counted_and_not_added_as_fractions() -> None:
 def test_clusters_of_yes_and_no_by_their_counts(pairs: list[tuple[int, int]]) -> None:
     groups = [(min(pair), max(pair)) for pair in pairs]
     counted = {group: groups.count(group) for group in groups}
-    rows = [[1] * yes + [0] * (size - yes) for yes, size in groups]
-    assert stats.cluster_se_of_counts(counted) == stats.cluster_se(rows)
+    rows = [[1] * yes + [0] * (size - yes) for yes, size in groups if size]
+    found, n = stats.cluster_se_of_counts(counted), sum(map(len, rows))
+    if not n:
+        assert found is None
+        return
+    mean = Fraction(sum(map(sum, rows)), n)
+    squares = sum((value - mean) ** 2 for row in rows for value in row)
+    between = sum(sum(value - mean for value in row) ** 2 for row in rows)
+    assert found is not None and found.mean == mean
+    assert found.naive_se == (math.sqrt(squares / ((n - 1) * n)) if n > 1 else None)
+    assert found.cluster_se == (math.sqrt(between / n**2) if len(rows) > 1 else None)
+    if found.deff is not None:
+        assert found.deff == float(between / n**2 / (squares / ((n - 1) * n)))
+        assert found.n_eff == (pytest.approx(n / found.deff) if found.deff else None)
 
 
 @given(st.dictionaries(st.fractions(max_denominator=99), st.integers(1, 9)))

@@ -10,7 +10,7 @@ import pytest
 from ranking_helpers import METRICS, measure, measure_ids
 
 from shipworthy.errors import DataError
-from shipworthy.suites.ranking.trec import PIECE
+from shipworthy.suites.ranking.lists import PIECE
 
 Line = tuple[str, str, int, float]  # query, document, rank, score
 QUERIES, RANKS = 60, 40

@@ -18,7 +18,7 @@ from shipworthy.core.decision import report
 from shipworthy.core.sources import Input, read_gold
 from shipworthy.errors import DataError, UsageError
 from shipworthy.jobs.evaluate import evaluate
-from shipworthy.suites.ranking.trec import PIECE
+from shipworthy.suites.ranking.lists import PIECE
 from shipworthy.suites.retrieval.log import LogLine, gold_of_qrels, log_of_run, qrels_lines, run_lines
 
 PRINTED = re.compile(r"P_\d+|recall_\d+|map|map_cut_\d+|recip_rank|ndcg|ndcg_cut_\d+|success_\d+")
@@ -293,7 +293,7 @@ def test_written_files_are_read_back_to_the_same_numbers(tmp_path: Path) -> None
 
 
 def test_the_input_is_named_in_the_record(tmp_path: Path) -> None:
-    from shipworthy.suites.ranking.trec import read_qrels
+    from shipworthy.suites.ranking.lists import read_qrels
 
     read = Input()
     read_qrels(str(write(tmp_path, QRELS, RUN)[0]), read)

@@ -17,9 +17,8 @@ from ...text import first_few, plural
 from ..answers.explain import judging_shown
 from ..answers.hints import lines, unread_lines
 from ..answers.judge import RETRIEVED
-from .judge import Context
+from .judge import LABELS, Context
 from .metrics import FINALS, SIDES, cell, gate_numbers, table
-from .pairs import LABELS
 
 REASONS = {
     "disagreement": Words("disagreement", "Raters gave the same item different labels."),

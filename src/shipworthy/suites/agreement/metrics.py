@@ -14,9 +14,7 @@ from ...core.gates import Gate, parse_gates
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import HAS, Fact, Tally, lacks_of
 from ..answers.judge import CITES, RETRIEVED, VALUES
-from .judge import Context, Outline
-from .options import Options
-from .pairs import FLAGS, LABELS
+from .judge import FLAGS, LABELS, Context, Options, Outline
 
 SIDES = "sides"  # the part of the evidence that counts questions without one of the two labels
 FINALS = ("VALID", "NOT_IN_CONTEXT", "REJECT", "REVIEW")
@@ -143,14 +141,12 @@ def metrics(options: Options) -> dict[str, Metric]:
                 gate="flagged_agreements <= 0",
             ),
             "lower",
-            high=None,
             of=("flagged_agreement",),
         ),
         Count(
             "disagreements",
             Words("disagreements", "Pairs with different labels.", "count of such pairs"),
             "lower",
-            high=None,
             of=("disagreed",),
         ),
         Rate(

@@ -17,6 +17,7 @@ from ...language.packs import base, language
 from ...language.tables import may_deny
 from ...text import fold, folded_claim
 
+PHONE = 9  # digits of a number that people write with whatever signs between them
 PLACES = 500  # where a text stands in a claim; whoever repeats it more often has not stated it once
 TIME_LIMIT = 0.5  # seconds for one regular expression on one claim
 ABSENT, INSIDE, ELSEWHERE, EXTRA = "missing", "inside", "elsewhere", "extra"  # from worst to best
@@ -24,6 +25,10 @@ UNCLEAR, DENIED, FOUND = "unclear", "denied", "found"
 _RANK = {state: rank for rank, state in enumerate((ABSENT, INSIDE, ELSEWHERE, EXTRA, UNCLEAR, DENIED, FOUND))}
 _QUANTITY = r"(?<![\w.,])([$€£]?) ?(-?\d+(?:\.\d+)?)(?![\d]) ?(%|[^\W\d_]+)?"  # few gold sets ask for numbers
 _WHETHER = re.compile(r"\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|may|must)\b", re.I)
+_DIGITS = "0123456789"
+_DENIAL = re.compile(r"(?:un|in|im|ir|il|non-?|not )([a-z]{4,})")
+_PREFIX = re.compile(r"(?<!\w)(?:un|in|im|ir|il|non-?)\Z")
+_PHONE = re.compile(r"\+?\d[\d\s()./-]{6,}\d")
 YES_OR_NO = {"yes": "yes", "no": "no", "true": "yes", "false": "no"}
 
 
@@ -60,7 +65,7 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
     needles = _needles(gold.substrings, mode)
     plain = mode == "any" and not gold.about
     for needle in needles:
-        plain = plain and not needle.answer and len(needle.text) > 1 and not needle.denies
+        plain = plain and not needle.answer and len(needle.text) > 1
     if plain and on_denied != "off" and not (gold.forbidden or lang or gold.tolerance):
         return Wanted(gold, mode, needles, plain=True)
     return Wanted(
@@ -77,8 +82,17 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
 
 
 def _needles(texts: Sequence[str], mode: str) -> tuple[Needle, ...]:
-    folded = [(text, written) for written in texts if (text := fold(written))]
+    folded = [(text, written) for written in map(_stated, texts) if (text := fold(written))]
     return tuple([Needle(text, written, _answer(text, mode) if len(text) < 7 else "") for text, written in folded])
+
+
+def _stated(text: str) -> str:
+    """An expected text without the word that only says that its number is rounded: about 376,000."""
+    if not _counts(text) or text[:1].isdigit():
+        return text
+    from ...language.tables import roughly
+
+    return roughly().sub("", text, count=1)
 
 
 def _answer(text: str, mode: str) -> str:
@@ -139,10 +153,11 @@ def _localised(expected: Wanted, lang: str) -> Wanted:
 
 
 def _plainly(expected: Wanted, claim: str) -> bool:
-    """Whether one of the texts stands in the folded claim as it is, which answers most questions."""
+    """Whether one of the texts stands as it is in a folded claim that denies nothing, which answers most questions."""
     for needle in expected.needles:
-        if needle.text in claim and _search(needle.text, claim, needle, expected) == FOUND:
-            return True
+        place = claim.find(needle.text)
+        if place >= 0 and not (cut(claim, place, place + len(needle.text)) or prefixed(claim, place)):
+            return not may_deny(claim)
     return False
 
 
@@ -227,7 +242,32 @@ def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     best = max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
     if best == ABSENT and (short := _acronym(needle.written)):
         return _cased(rf"(?<!\w){short}(?!\w)", needle, expected, claim)
+    if best in (ABSENT, INSIDE) and expected.guarded and expected.lang in ("", "en") and _says_opposite(needle, claim):
+        return FOUND
+    if best == ABSENT and _PHONE.fullmatch(needle.text) and len(digits := re.findall(r"\d", needle.text)) >= PHONE:
+        return _cased(r"(?<![\w.])" + r"[\s()./-]*".join(digits) + r"(?!\w)", needle, expected, claim)
     return best
+
+
+def _says_opposite(needle: Needle, claim: str) -> bool:
+    """Whether the text is a denial that the claim makes in another way: unavailable, not available."""
+    match = _DENIAL.fullmatch(needle.text)
+    if match is None:
+        return False
+    from ...language.denial import negated
+    from ...language.packs import pack_of
+
+    said, place = _claim_spelled(claim), -1
+    for _ in range(PLACES):
+        place = said.find(match[1], place + 1)
+        if place < 0:
+            return False
+        end = place + len(match[1])
+        if needle.text.startswith("not ") and _PREFIX.search(said[max(0, place - 6) : place]):
+            return True
+        if not cut(said, place, end) and negated(said, place, end, pack_of("en")):
+            return True
+    return False
 
 
 def _letter(letter: str) -> str:
@@ -429,7 +469,7 @@ def _amounts(text: str) -> tuple[str, str]:
 
 def _counts(text: str) -> bool:
     """Whether there is a digit in it."""
-    return any(map(text.__contains__, "0123456789"))
+    return any(map(text.__contains__, _DIGITS))
 
 
 def _may_count(text: str) -> bool:

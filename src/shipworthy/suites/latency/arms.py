@@ -1,21 +1,184 @@
-"""Arms: the configurations that are compared; which are worth choosing, which decides, and what it lacks."""
+"""Arms: which configurations and sweeps there are, what an earlier report measured, and which arm decides."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from ...core.contracts import Trace
 from ...core.evaluate import measure_all
 from ...core.gates import Gate, Outcome
+from ...core.join import Sums, Unknown
 from ...core.metrics import Measure
-from ...core.suite import Findings
-from ...text import first_few, plural
-from .metrics import UNASKED, about_time
+from ...core.sources import Input
+from ...core.suite import Findings, Material
+from ...errors import DataError
+from ...reading.reports import check_report, exact_value, report_of_bytes
+from ...text import first_few, plural, visible
+from ..stability.grid import SweepSurvey
+from .metrics import AGAINST_BASELINE, UNASKED, about_time
 from .options import Context
-from .survey import survey_of
+from .times import arm_of, stages_of, total_of
+
+if TYPE_CHECKING:
+    from ...core.evaluate import Gathered
+
+# --- what was seen of all traces: sweeps, arms, warm-up, questions that nobody asked ---
+
+
+class SweepCounts(Sums):
+    """What one sweep has; it adds up in any order."""
+
+    def __init__(self) -> None:
+        self.warm_up = 0
+        self.reused = 0
+        self.unknown = Unknown()
+        self.knobs: set[tuple[str, bytes]] = set()  # arms, and the sets of knobs that they were run with
+        self.totals = False  # some run says how long it took end to end
+        self.stages: set[str] = set()
+
+    @property
+    def arms(self) -> Counter[str]:
+        """The arms, with how many sets of knobs each was run with."""
+        return Counter(arm for arm, _ in self.knobs)
+
+
+class LatencySurvey(SweepSurvey[SweepCounts]):
+    """Counts by sweep."""
+
+    def __init__(self, context: object) -> None:
+        super().__init__(SweepCounts)
+
+    def add(self, source: str, place: int, record: Trace, known: bool) -> None:
+        self.sweeps.add(place, record.sweep_id, record.ts)
+        counts = self.of(record.sweep_id or "")
+        if record.warmup:
+            counts.warm_up += 1
+        elif record.reused_from:
+            counts.reused += 1
+        elif not known:
+            counts.unknown.meet(place, record.qid)
+        else:
+            counts.knobs.add((arm_of(record), msgspec.json.encode(record.knobs, order="sorted")))
+            if not record.error:
+                counts.totals = counts.totals or total_of(record) is not None
+                counts.stages.update(stages_of(record))
+
+
+def survey_of(gathered: Gathered) -> LatencySurvey:
+    assert isinstance(gathered.survey, LatencySurvey)
+    return gathered.survey
+
+
+def settle(context: Context, gathered: Gathered, material: Material) -> Context:
+    """The context with the sweep and the arms that are judged."""
+    options, surveyed = context.options, survey_of(gathered)
+    sweep = surveyed.sweeps.choose(options.sweep, material.reads["trace"].files)
+    counts = surveyed.chosen(sweep)
+    # A trace of an unknown question is refused here and not while gathering: other sweeps and warm-up don't count.
+    if options.closed:
+        counts.unknown.refuse()
+    if not counts.knobs:
+        raise DataError("no trace is left to judge", hint="Check --trace and --sweep.", code="trace-none")
+    if options.arm is not None and options.arm not in counts.arms:
+        raise DataError(
+            f"arm {options.arm!r} has no traces",
+            hint=f"Choose one of: {', '.join(sorted(counts.arms))}.",
+            code="arm-without-traces",
+        )
+    summed = frozenset() if counts.totals else frozenset(counts.stages)
+    baseline = context.baseline
+    if context.baseline_source is not None:
+        baseline, material.reads["baseline"] = read_baseline(context.baseline_source, material.reads["gold"])
+    return msgspec.structs.replace(
+        context, sweep=sweep, arms=tuple(sorted(counts.arms)), summed=summed, baseline=baseline, baseline_source=None
+    )
+
+
+def remarks(gathered: Gathered, context: Context) -> Iterator[str]:
+    """What was mixed or left out."""
+    surveyed = survey_of(gathered)
+    counts = surveyed.chosen(context.sweep)
+    for arm in context.arms:
+        if (several := counts.arms[arm]) > 1:
+            yield f"arm {arm} was run with {several} different settings (knobs); its times mix them. [arm-knobs]"
+    if others := sum(surveyed.sweeps.left_out(context.sweep).values()):
+        yield f"{plural(others, 'line')} from other sweeps left out. Choose a sweep with --sweep ID. [sweep-mixed]"
+    if unknown := counts.unknown.lines:
+        yield f"{plural(unknown, 'trace')} for questions that are not in the gold set. [trace-unknown]"
+
+
+# --- a baseline: the numbers of an earlier report, usable only for the same gold set ---
+
+Report = Mapping[str, object]
+BaselineSource = str | os.PathLike[str] | Report
+
+_HINT = "Give the JSON that `latency score --json` writes."
+
+
+def read_baseline(source: BaselineSource, gold: Input) -> tuple[dict[str, Fraction], Input]:
+    """What an earlier latency report measured, as a whole (`p95`) and in parts (`p95[load=5]`), exactly.
+
+    Its gold set must have the same content, or where an old report does not tell the content, the same bytes.
+    """
+    report, read = _checked(source)
+    where = visible(read.path)
+    if report["shipworthy"]["suite"] != "latency":
+        raise DataError("is not a latency report", where=where, hint=_HINT, code="baseline-report")
+    values, metrics = _values(report), report["metrics"]
+    guarded = [gate.metric for gate in map(Gate.parse, AGAINST_BASELINE)]
+    if absent := [name for name in guarded if name not in metrics or (name == "p95" and name not in values)]:
+        what = f"the baseline has no {', '.join(absent)} to compare with"
+        raise DataError(what, where=where, hint=_HINT, code="baseline-report")
+    if not _of_same_gold(report.get("inputs", {}).get("gold", {}), gold):
+        raise DataError(
+            "the baseline was made with another gold set, so the two can't be compared",
+            where=where,
+            hint="Score the baseline's traces with this gold set, and give that report.",
+            code="baseline-gold",
+        )
+    return values, read
+
+
+def _checked(source: BaselineSource) -> tuple[dict[str, Any], Input]:
+    """The report as it was written, and what was read: one reading, so that the digest is that of the numbers used."""
+    if isinstance(source, Mapping):
+        return check_report(dict(source), "<baseline>"), Input(path="<baseline>", records=1)
+    where = visible(os.fspath(source))
+    try:
+        with open(source, "rb") as file:
+            data = file.read()
+        read = Input(path=os.fspath(source), digest=hashlib.sha256(data).hexdigest(), records=1)
+        return report_of_bytes(data, where), read
+    except OSError as error:
+        what = f"can't be read: {error.strerror or error}"
+        raise DataError(what, where=where, hint="Check --baseline.", code="baseline-report") from None
+    except DataError as error:
+        if error.code == "report-invalid":
+            raise DataError(error.what, where=where, hint=_HINT, code="baseline-report") from None
+        raise
+
+
+def _of_same_gold(theirs: Mapping[str, object], gold: Input) -> bool:
+    if "content" in theirs:
+        return bool(theirs["content"] == gold.content)
+    return bool(gold.digest) and theirs.get("sha256") == gold.digest
+
+
+def _values(report: Mapping[str, Any]) -> dict[str, Fraction]:
+    values = {name: exact_value(shown) for name, shown in report["metrics"].items()}
+    for part, measures in report.get("slices", {}).items():
+        values |= {f"{name}[{part}]": exact_value(shown) for name, shown in measures.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+# --- which arms are worth choosing ---
 
 
 class ArmPoint(NamedTuple):

@@ -19,11 +19,22 @@ from ..answers import explain as answers
 from ..answers.explain import RATES, judging_shown, shown_kinds
 from ..answers.hints import diagnose as answer_hints
 from ..answers.hints import first_lines
-from .arms import ArmNumbers, ArmPoint, Choice, choice, frontier, measure_arms, misses, points, shown_gates
+from .arms import (
+    ArmNumbers,
+    ArmPoint,
+    Choice,
+    choice,
+    frontier,
+    measure_arms,
+    misses,
+    points,
+    remarks,
+    shown_gates,
+    survey_of,
+)
 from .judge import SLOW, WRONG, ids_kind, kind_on
 from .metrics import ACCURACY, E2E, PERCENTILES, TIMES, grouped
 from .options import Context
-from .survey import remarks, survey_of
 from .times import STAGES
 
 REASONS = answers.REASONS | {"slow": Words("slow", "The run took longer than the budget allows.")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from operator import attrgetter
 
@@ -16,7 +16,6 @@ from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, lacks_of, more_held
 from ..answers import metrics as answers
 from ..answers.judge import Verdict
-from .baseline import baseline_gates
 from .options import Context, Options
 from .times import PER_MS, STAGES, TimedRun, length_of
 
@@ -25,6 +24,13 @@ TIMES = tuple(f"p{p}" for p in PERCENTILES)
 ACCURACY = ("precision", "chr", "under_refusal", "over_refusal")
 E2E = "e2e"  # the fact whose values are the times of runs, end to end
 UNASKED = "unasked"  # the names of questions without any run on an arm
+AGAINST_BASELINE = (
+    "p95 <= baseline * 1.15",
+    "precision >= baseline - 0.02",
+    "p50 <= baseline * 1.2",
+    "p90 <= baseline * 1.5",
+    "cost_per_correct <= baseline * 1.3",
+)
 _MS = Fraction(1, PER_MS)
 TIME, COST, LOAD = "e2e_ms", "cost_usd", "load_rps"  # values of a run that gates may need, besides its stages
 
@@ -164,7 +170,6 @@ def metrics(options: Options) -> dict[str, Metric]:
             "untimed",
             Words("runs without a latency", "Runs whose trace has no latency.", "count of such runs"),
             "lower",
-            high=None,
             of=("runs_untimed",),
         ),
     ]
@@ -235,7 +240,16 @@ def gates(context: Context) -> list[Gate]:
     return [
         Gate.parse(f"p95 <= {context.options.budget}"),
         *(_referred(gate) if context.options.accuracy == "refer" else gate for gate in accuracy),
-        *baseline_gates(context.baseline),
+        *_baseline_gates(context.baseline),
+    ]
+
+
+def _baseline_gates(values: Mapping[str, Fraction]) -> list[Gate]:
+    """The usual guards where there is a baseline. Costs may never have been logged; what else it lacks is no data."""
+    if not values:
+        return []
+    return [
+        gate for gate in map(Gate.parse, AGAINST_BASELINE) if gate.metric in values or gate.metric != "cost_per_correct"
     ]
 
 

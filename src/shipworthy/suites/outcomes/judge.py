@@ -1,4 +1,4 @@
-"""The judge of the outcomes suite: feedback as it is read, and what people did with the answers to one prompt."""
+"""The judge of the outcomes suite: its options, feedback as it is read, and what people did with the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from fractions import Fraction
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
@@ -17,11 +17,39 @@ from ...core.decision import number
 from ...core.evidence import Judged, Order, Row
 from ...core.inputs import Input, Records, Stream, numbered_rows
 from ...core.join import Case
+from ...core.options import Opt
 from ...reading.jsonl import Problem
-from .options import Options
+from ..bars import Bar, BarOptions, share
 
 if TYPE_CHECKING:
     from ..guard.results import Report
+
+BARS = {
+    "min_samples": Bar("samples", ">=", Fraction(20)),
+    "min_accept_rate": Bar("accept_rate", ">=", Fraction(70, 100)),
+    "min_action_rate": Bar("action_rate", ">=", Fraction(55, 100)),
+    "min_useful_rate": Bar("useful_rate", ">=", Fraction(65, 100)),
+}
+
+
+class Options(BarOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the outcomes suite."""
+
+    BARS = BARS
+    min_samples: Annotated[
+        int | None, Opt("Fewest rows allowed; identical rows count once.  [default: 20]", least=0, shown=False)
+    ] = None
+    min_accept_rate: Annotated[
+        str | None, share("Lowest share of answers accepted without edits.  [default: 0.70]")
+    ] = None
+    min_action_rate: Annotated[str | None, share("Lowest share of answers that people acted on.  [default: 0.55]")] = (
+        None
+    )
+    min_useful_rate: Annotated[
+        str | None, share("Lowest share of answers called useful.  [default: 0.65, if rows have the field]")
+    ] = None
+    require_useful: Annotated[bool, Opt("Require the useful rate to have data.", cli=False)] = False
+
 
 FeedbackSource = str | os.PathLike[str] | Iterable[Mapping[str, object]]
 REQUIRED = ("prompt_id", "accepted_without_edits", "action_taken")
@@ -159,11 +187,7 @@ class PromptRow(msgspec.Struct, gc=False):
     reason: str  # a prompt fails where fewer than half of its answers were accepted
 
 
-class Outline(NamedTuple):
-    """All that counts about a prompt."""
-
-    uses: tuple[Use, ...]
-    repeated: int  # rows that were there before
+Outline = tuple[tuple[Use, ...], int]  # all that counts about a prompt, and how many rows were there before
 
 
 def judge(case: Case, context: Context) -> tuple[Judged]:
@@ -184,7 +208,7 @@ def judge_prompt(case: Case, context: Context) -> tuple[PromptRow, Outline]:
     )
     reason = "unaccepted" if 2 * accepted < len(uses) else ""
     row = PromptRow(case.key, len(uses), accepted, acted, edited, useful, number(score), reason)
-    return row, Outline(tuple(uses), len(given) - len(uses))
+    return row, (tuple(uses), len(given) - len(uses))
 
 
 def card(case: Case, context: Context, kind: str, order: Order) -> Row:

@@ -11,18 +11,18 @@ from ...core.gates import Gate
 from ...core.metrics import EVERY, Computed, Count, Measure, Metric, Rate, Words
 from ...core.tally import Fact, Tally, group
 from ..bars import default_gates, named_gates
-from .judge import Context, Outline, Use
-from .options import BARS, Options
+from .judge import BARS, Context, Options, Outline, Use
 
 NOBODY = "(none)"  # rows without a model or a preset
 ALIASES = {"accept": "accept_rate", "action": "action_rate", "useful": "useful_rate", "edited": "edited_rate"}
 
 
 def facts(outline: Outline, context: Context) -> Iterator[Counts]:
-    for row in outline.uses:
+    uses, repeated = outline
+    for row in uses:
         yield Counts(tuple(row_facts(row)), slices_of(row))
-    yield from together(outline.uses, slices_of, repeat_facts)
-    yield Counts(("repeated",) * outline.repeated)
+    yield from together(uses, slices_of, repeat_facts)
+    yield Counts(("repeated",) * repeated)
 
 
 def row_facts(row: Use) -> Iterator[Fact]:
@@ -68,13 +68,6 @@ def slices_of(row: Use) -> tuple[str, ...]:
     return (*week, f"model={row.model or NOBODY}", f"preset={row.preset or NOBODY}")
 
 
-class Foresight(Computed, frozen=True, kw_only=True):
-    """It takes a report that the outcomes can be joined to."""
-
-    def applies(self, tally: Tally) -> bool:
-        return tally["joined"] > 0
-
-
 def metrics(options: Options) -> dict[str, Metric]:
     """Where no row says whether it was useful, that rate does not apply, unless `require_useful` asks for it."""
     listed: list[Metric] = [
@@ -86,7 +79,6 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "count of rows",
                 gate="samples >= 20",
             ),
-            high=None,
             of=("items",),
         ),
         Rate(
@@ -148,7 +140,7 @@ def metrics(options: Options) -> dict[str, Metric]:
             groups=grouped("edited"),
             could="edited_said",
         ),
-        Foresight(
+        Computed(
             "auc",
             Words(
                 "predictive power of the score (AUC)",
@@ -156,6 +148,7 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "area under the ROC curve",
             ),
             formula=foresight,
+            could="joined",  # with a report
         ),
     ]
     return {metric.name: metric for metric in listed}

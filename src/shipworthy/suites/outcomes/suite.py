@@ -9,9 +9,8 @@ from ...core.decision import Display
 from ...core.sources import Input
 from ...core.suite import InputSpec, Material, Sources, Suite
 from . import explain
-from .judge import Context, card, judge, run_id_of, scores_of, stream_feedback
+from .judge import Context, Options, card, judge, run_id_of, scores_of, stream_feedback
 from .metrics import aliases, fact_names, facts, gates, metrics, wanted
-from .options import Options
 
 if TYPE_CHECKING:
     from ..guard.results import Report

@@ -10,7 +10,7 @@ import math
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import gcd, lcm
@@ -195,6 +195,13 @@ def rule(wanted: Wanted, denominator: str = "returned", recall: str = "fraction"
     return lambda ranked: score(ranked, ranked.returned if k is None else k) if ranked.relevant else (0, 1)
 
 
+def ratio(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str) -> Ratio:
+    """The metric of one question: the mean over its lists, 0 where it has none."""
+    if len(lists) == 1:
+        return rule(one, denominator, recall)(lists[0])
+    return mean_value(one, lists, denominator, recall).as_integer_ratio()
+
+
 def mean_value(one: Wanted, lists: Sequence[Ranked], denominator: str, recall: str = "fraction") -> Fraction:
     """The metric of one question: the mean over its lists, 0 where it has none."""
     return mean([value(one, ranked, denominator, recall) for ranked in lists])
@@ -368,7 +375,7 @@ def metrics(options: Options) -> dict[str, Metric]:
     for one in parse_wanted(options.metrics or ""):
         name = one.name(choices.preset)
         named[name] = MeanOfLists(name, words_of(one, choices.preset), of=name, wanted=one, choices=choices)
-    missing = Count("missing", NO_LIST, "lower", high=None, of=("missing",), completes=True)
+    missing = Count("missing", NO_LIST, "lower", of=("missing",), completes=True)
     return named | {"missing": missing}
 
 
@@ -395,22 +402,12 @@ class MeanOfLists(Mean, frozen=True, kw_only=True):
     choices: Choices
 
     def measure(self, tally: Tally) -> Measure:
-        denominator, recall = self.choices.denominator, self.choices.recall
         values: dict[Ratio, int] = {}
-        one = rule(self.wanted, denominator, recall)
-        for lists, count in _lists(tally):
-            if len(lists) == 1:
-                worth = one(lists[0])
-            else:
-                worth = mean_value(self.wanted, lists, denominator, recall).as_integer_ratio()
+        for lists, count in tally.groups(LISTS).items():
+            worth = ratio(self.wanted, cast(Sequence[Ranked], lists), self.choices.denominator, self.choices.recall)
             values[worth] = values.get(worth, 0) + count
         spread = stats.ratio_spread(values)
         if spread is None:  # no value, or an nDCG that is above 1 in its last bit
             return super().measure(Tally({(self.of, Fraction(*worth)): count for worth, count in values.items()}))
         n = sum(values.values())
         return Measure(self.name, "mean", stats.ratio_sum(values) / n, n, None, spread.interval, spread.bounds)
-
-
-def _lists(tally: Tally) -> Iterator[tuple[tuple[Ranked, ...], int]]:
-    seen = ((fact[1], count) for fact, count in tally.counts.items() if fact[0] == LISTS)
-    return cast(Iterator[tuple[tuple[Ranked, ...], int]], seen)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from ...core.decision import Display, number
 from ...core.evidence import Counts, Judged, Row
-from ...core.gates import Gate, Outcome
+from ...core.gates import Outcome
 from ...core.inputs import Input, Records, Stream, Table, raise_later
 from ...core.join import Case, Nothing, first_error
 from ...core.suite import Explanation, Findings, Material, Sources, Suite
@@ -20,23 +20,11 @@ from ...core.tally import Fact
 from ...errors import DataError
 from ...reading.lock import lock_problems
 from ...text import plural
+from . import metrics
 from . import options as declared
-from .lists import gold_slots, log_lists, relevant_counts, run_lists, slots_of
-from .metrics import (
-    LISTS,
-    Ranked,
-    RankedList,
-    Wanted,
-    aliases,
-    at_depths,
-    fact_names,
-    mean_value,
-    metrics,
-    named_gates,
-    parse_wanted,
-)
+from .lists import gold_slots, is_run_file, log_lists, one_file, read_qrels, relevant_counts, run_lists, slots_of
+from .metrics import LISTS, Ranked, Wanted, at_depths, parse_wanted, ratio
 from .options import INPUTS, Choices, Options, choices_of, choices_shown
-from .trec import is_run_file, one_file, read_qrels
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -118,44 +106,24 @@ def settle(context: Context, gathered: Gathered, material: Material) -> Context:
 # --- judge and count ---
 
 
-class Outline(NamedTuple):
-    """What there was to find for a question, and its lists, of which metrics make numbers."""
-
-    relevant: int
-    lists: tuple[Ranked, ...]
-    scored: bool  # whether it takes part in the means
-
-
 def judge(case: Case, context: Context) -> tuple[Judged]:
-    records: list[RankedList] = case.records["shadow"]
-    choices, lists = context.choices, tuple([record.ranked for record in records])
-    scored = (bool(lists) or choices.missing_query == "zero") and (case.gold > 0 or choices.no_relevant == "zero")
-    outline = Outline(case.gold, lists, scored)
-    row = row_of(case.key, outline, context) if context.options.per_question else None
-    return (Judged(row, outline, (0, case.key), lost=not records),)
+    """What counts about a question is its lists themselves, of which the metrics make numbers."""
+    relevant, choices = case.gold, context.choices
+    lists = tuple([record.ranked for record in case.records["shadow"]])
+    scored = (bool(lists) or choices.missing_query == "zero") and (relevant > 0 or choices.no_relevant == "zero")
+    named = [name for name, there in (("missing", lists), ("no_relevant", relevant)) if not there]
+    facts = ("items", *named, *(("scored", cast(Fact, (LISTS, lists))) if scored else ()))
+    row = row_of(case, lists, scored, context) if context.options.per_question else None
+    return (Judged(row, (Counts(facts, named=named),), (0, case.key), lost=not lists),)
 
 
-def facts(outline: Outline, context: Context) -> tuple[Counts]:
-    """What was seen of a question is its lists themselves, which many questions of a large file share."""
-    there = (("missing", outline.lists), ("no_relevant", outline.relevant))
-    named = [name for name, something in there if not something]
-    scored = ("scored", cast(Fact, (LISTS, outline.lists))) if outline.scored else ()
-    return (Counts(("items", *named, *scored), named=named),)
-
-
-def row_of(qid: str, outline: Outline, context: Context) -> Row:
-    choices, returned = context.choices, max((ranked.returned for ranked in outline.lists), default=0)
-    row: Row = {"qid": qid, "relevant": outline.relevant, "returned": returned}
-    if outline.scored:
-        return row | _worth(outline.lists, context.wanted, choices.preset, choices.denominator, choices.recall)
-    return row | {one.name(choices.preset): None for one in context.wanted}
-
-
-@lru_cache(maxsize=1 << 16)
-def _worth(
-    lists: tuple[Ranked, ...], wanted: tuple[Wanted, ...], preset: str, denominator: str, recall: str
-) -> dict[str, float]:
-    return {one.name(preset): float(mean_value(one, lists, denominator, recall)) for one in wanted}
+def row_of(case: Case, lists: Sequence[Ranked], scored: bool, context: Context) -> Row:
+    choices, returned = context.choices, max((ranked.returned for ranked in lists), default=0)
+    row: Row = {"qid": case.key, "relevant": case.gold, "returned": returned}
+    for one in context.wanted:
+        part, whole = ratio(one, lists, choices.denominator, choices.recall)
+        row[one.name(choices.preset)] = part / whole if scored else None
+    return row
 
 
 # --- explain ---
@@ -193,10 +161,6 @@ def explain(findings: Findings) -> Explanation:
     )
 
 
-def no_gates(context: Context) -> list[Gate]:
-    return []
-
-
 SUITE = Suite(
     name="retrieval",  # the name that users know: reports, flags and config keys of both suites are the same
     description="How good are these lists of ids?",
@@ -207,12 +171,10 @@ SUITE = Suite(
     survey=survey,
     settle=settle,
     judge=judge,
-    fact_names=fact_names,
-    facts=facts,
-    metrics=metrics,
-    aliases=aliases,
-    gates=no_gates,
-    wanted=named_gates,
+    fact_names=metrics.fact_names,
+    metrics=metrics.metrics,
+    aliases=metrics.aliases,
+    wanted=metrics.named_gates,
     review=review,
     explain=explain,
     shown=choices_shown,

@@ -14,6 +14,7 @@ from ...core.metrics import Words, decimal
 from ...core.suite import Explanation, Findings
 from ...core.tally import Tally
 from ...text import fold, plural, visible
+from .judge import CompleteOptions
 from .metrics import (
     FEW_LABELS,
     FEW_RATERS,
@@ -25,7 +26,6 @@ from .metrics import (
     rows,
     square,
 )
-from .options import CompleteOptions
 
 REASONS = {
     "disagreement": Words("disagreement", "Raters gave the same item different labels."),

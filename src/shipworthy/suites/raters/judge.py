@@ -1,4 +1,4 @@
-"""The judge of the raters suite: ratings as they are read, and how many pairs of raters agree on one item."""
+"""The judge of the raters suite: its options, ratings as they are read, and how many pairs agree on one item."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,11 +14,61 @@ from msgspec import UNSET, UnsetType
 from ...core.decision import number
 from ...core.evidence import Judged, Order, Row
 from ...core.inputs import Input, Records, Stream, raise_later
-from ...core.join import Case, Once
+from ...core.join import Case, Once, Sums
+from ...core.options import Opt, ReadingOptions
 from ...core.sources import read_records
+from ...errors import UsageError
 from ...reading.jsonl import Problem
 from ...text import plural
-from .options import CompleteOptions, Options
+
+_FROM_RATINGS = Opt("Taken from the ratings.", shown=False, cli=False, config=False)
+
+
+class Options(ReadingOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the raters suite."""
+
+    weights: Annotated[
+        Literal["linear", "quadratic"] | None,
+        Opt("Weight kappa by the distance between labels in their order.  [default: unweighted]"),
+    ] = None
+    labels: Annotated[
+        tuple[str, ...] | None, Opt("All labels, in order.  [default: those in the ratings]", "LABEL,…")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.labels is not None:
+            msgspec.structs.force_setattr(self, "labels", named_labels(self.labels))
+
+
+class CompleteOptions(Options, frozen=True, kw_only=True, omit_defaults=True):
+    """The options of a run whose ratings are known. Raters and labels are counted by their place here."""
+
+    raters: Annotated[tuple[str, ...], _FROM_RATINGS] = ()
+    scale: Annotated[tuple[str, ...], _FROM_RATINGS] = ()  # every label, in its order
+
+    @classmethod
+    def of(cls, options: Options, raters: tuple[str, ...], scale: tuple[str, ...]) -> CompleteOptions:
+        chosen = {name: getattr(options, name) for name in Options.__struct_fields__}
+        return cls(**chosen, raters=raters, scale=scale)
+
+
+def named_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels in their order; one text names them all, with commas between."""
+    named = tuple(label.strip() for label in labels[0].split(",")) if len(labels) == 1 else labels
+    repeated = sorted(label for label, count in Counter(named).items() if count > 1)
+    wrong = (
+        f"duplicate label {repeated[0]!r}"
+        if repeated
+        else "a label is blank"
+        if not all(label.strip() for label in named)
+        else "there is only one label, so raters can't disagree"
+        if len(named) < 2
+        else ""
+    )
+    if wrong:
+        raise UsageError(wrong, where="--labels", hint="Write each label once, in order, such as 1,2,3.", code="labels")
+    return named
+
 
 _LONGEST = 10**18  # a longer number is an id, not a label
 
@@ -73,21 +124,16 @@ def _given(rating: Rating) -> tuple[str, str]:
     return str(rating.qid), str(rating.rater)
 
 
-class RatingSurvey:
+class RatingSurvey(Sums):
     """Everybody who rated, and every label that was given, as it was written: numbers sort by size."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: object) -> None:
         self.raters: set[str] = set()
         self.labels: set[str | int] = set()
 
     def add(self, source: str, place: int, record: Rating, known: bool) -> None:
         self.raters.add(str(record.rater))
         self.labels.add(record.label)
-
-    def __iadd__(self, other: RatingSurvey) -> RatingSurvey:
-        self.raters |= other.raters
-        self.labels |= other.labels
-        return self
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):

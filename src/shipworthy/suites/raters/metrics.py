@@ -11,12 +11,10 @@ from typing import cast
 
 from ... import stats
 from ...core.evidence import Counts
-from ...core.gates import Gate
 from ...core.metrics import Computed, Measure, Metric, Words
 from ...core.tally import Fact, Tally
 from ...text import plural
-from .judge import Context, Said, agreement, label_counts_of
-from .options import CompleteOptions, Options
+from .judge import CompleteOptions, Context, Options, Said, agreement, label_counts_of
 
 ALIASES = {
     "pa": "percent_agreement",
@@ -34,11 +32,6 @@ Cells = Counter[tuple[int, int]]  # the labels of two raters → items
 
 def aliases(options: Options) -> Mapping[str, str]:
     return ALIASES
-
-
-def gates(context: Context) -> list[Gate]:
-    """None: how well raters must agree depends on what their labels are for."""
-    return []
 
 
 def facts(said: Said, context: Context) -> tuple[Counts]:

@@ -10,9 +10,8 @@ from ...core.suite import InputSpec, Material, Sources, Suite
 from ...errors import DataError, UsageError
 from ...reading.reports import Passing
 from . import explain
-from .judge import Context, RatingSurvey, card, judge, one_each, stream_ratings
-from .metrics import aliases, fact_names, facts, gates, metrics
-from .options import CompleteOptions, Options
+from .judge import CompleteOptions, Context, Options, RatingSurvey, card, judge, one_each, stream_ratings
+from .metrics import aliases, fact_names, facts, metrics
 
 if TYPE_CHECKING:
     from ...core.evaluate import Gathered
@@ -26,10 +25,6 @@ def read(sources: Sources, options: Options) -> Material:
         reads={"ratings": ratings},
         once={"ratings": one_each(options.lenient)},
     )
-
-
-def survey(context: Context) -> RatingSurvey:
-    return RatingSurvey()
 
 
 def settle(context: Context, gathered: Gathered, material: Material) -> Context:
@@ -99,11 +94,10 @@ SUITE = Suite(
     card=card,
     fact_names=fact_names,
     facts=facts,
-    survey=survey,
+    survey=RatingSurvey,
     settle=settle,
-    metrics=metrics,
+    metrics=metrics,  # without gates: how well raters must agree depends on what their labels are for
     aliases=aliases,
-    gates=gates,
     explain=explain.explain,
     configurable=False,
     display=Display(

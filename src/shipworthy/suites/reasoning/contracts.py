@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, partial
 from operator import attrgetter
@@ -18,10 +18,37 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from ...core.decision import number
+from ...core.evidence import Row
+from ...core.gates import exact
 from ...core.inputs import Input, Records, Stream, numbered_rows
+from ...core.options import AllowMissing, Opt, SuiteOptions
 from ...errors import DataError
 from ...reading.decimals import Share, as_typed, read_exact
 from ...reading.jsonl import Problem
+
+
+class Options(SuiteOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that people can choose about the reasoning suite."""
+
+    profile: Annotated[
+        Literal["grounded", "signals"], Opt("grounded decides; signals is the original format lint.", shown=False)
+    ] = "grounded"
+    case_min_overall: Annotated[str | None, Opt("Replace the fixture's case minimum.", "SHARE", kind="number")] = None
+    suite_min_pass_rate: Annotated[
+        str | None, Opt("Replace the fixture's suite minimum.", "SHARE", kind="number", shown=False)
+    ] = None
+    fail_on_errors: Annotated[bool, Opt("Any case that ended in an error stops the suite.")] = False
+    allow_missing: AllowMissing = 0
+    max_cases: Annotated[int | None, Opt("Only the first so many cases.", least=1)] = None
+
+    def __post_init__(self) -> None:
+        self.bars()
+
+    def bars(self) -> dict[str, Fraction]:
+        """The fixture's thresholds that were overwritten, exactly as they were written."""
+        names = ("case_min_overall", "suite_min_pass_rate")
+        return {name: exact(name, given) for name in names if (given := getattr(self, name)) is not None}
+
 
 Dimension = Literal["actionability", "factual_grounding", "contradiction_handling", "usefulness"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
@@ -249,3 +276,41 @@ def what_came(error: str | None, seen: str) -> str:
     """The error with the last line of what was seen, which is where programs say why they stopped."""
     last = next((line.strip() for line in reversed(seen.split("\n")) if line.strip()), "")
     return f"{error}: {last[:200]}" if last else error or ""
+
+
+# --- what is judged, and what is known of it then ---
+
+LONGEST = 20_000  # characters of an answer that are read
+Scores = dict[Dimension, Fraction | None]
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What every judgement of a run shares."""
+
+    options: Options
+    fixture: Fixture  # its name, weights and thresholds; each case comes with what is judged
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Facts about one answer; a score of None means that the case does not require the dimension."""
+
+    status: str  # answered, refused, empty, error, no_evidence
+    passed: bool
+    overall_score: Fraction | None
+    dimension_scores: Scores
+    hard_failures: tuple[str, ...]  # rules that were broken, whatever the scores
+    below_minimum: tuple[str, ...]  # dimensions that the case asks for and that score too little
+    facts: Row
+    asked: list[Dimension]  # the dimensions that the case asks for
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return kinds_of(self.status, self.hard_failures, self.below_minimum, self.passed)
+
+
+def kinds_of(status: str, hard_failures: Iterable[str], below_minimum: Iterable[str], passed: bool) -> tuple[str, ...]:
+    """Every way in which a case fails; the overall score only where nothing else does."""
+    if status in ("error", "no_evidence"):
+        return (status,)
+    found = tuple(dict.fromkeys((*hard_failures, *below_minimum)))
+    return found or (() if passed else ("overall",))

@@ -10,8 +10,8 @@ from ...core.gates import Outcome
 from ...core.metrics import Measure, Words, decimal
 from ...core.suite import Explanation, Findings
 from ...text import first_few, plural
-from .contracts import DIMENSIONS, what_came
-from .judge import FAILURES, clean_below, kinds_of, reason
+from .contracts import DIMENSIONS, kinds_of, what_came
+from .judge import FAILURES, clean_below, reason
 from .metrics import failure
 
 FORMAT_LINT = "signals is a format lint: it does not know what is true"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 import msgspec
 
@@ -20,12 +19,23 @@ from ...language.natural import read
 from ...language.reader import Sentence, read_phrase, read_text
 from ...language.refusal import counts, is_exact
 from . import rules, signals
-from .contracts import DIMENSIONS, Dimension, Fixture, ReasonCase, ReasonerAnswer, load_data, what_came
-from .options import Options
+from .contracts import (
+    DIMENSIONS,
+    LONGEST,
+    Context,
+    Dimension,
+    Fixture,
+    ReasonCase,
+    ReasonerAnswer,
+    Scores,
+    Verdict,
+    load_data,
+    what_came,
+)
+from .metrics import counts_of
 
 MISSING = ReasonerAnswer(error="there is no answer for this case")
 LABELS = ((Fraction(85, 100), 3), (Fraction(65, 100), 2), (Fraction(40, 100), 1))
-LONGEST = 20_000  # characters that are read; a longer answer is beyond BAND as well
 BAND = 800  # words; a longer answer is not useful
 FABRICATION_CAP = Fraction(35, 100)
 # The percentage of clean answers whose grounding is below 0, .05, .10, … 1: 444 answers of public sets that people
@@ -35,60 +45,8 @@ CLEAN_BELOW = (0, 0, 0, 1, 2, 4, 6, 9, 14, 20, 25, 29, 33, 39, 43, 52, 58, 65, 7
 FAILURES: dict[str, dict[str, str]] = load_data("failures")
 RANKS = {kind: rank for rank, kind in enumerate(FAILURES)}
 ZERO, ONE = Fraction(0), Fraction(1)
-Scores = dict[Dimension, Fraction | None]
 # What an answer is, its scores (None: not required), what fails it, and the facts behind them.
 Judgement = tuple[str, Scores, tuple[str, ...], Row]
-
-
-class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What every judgement of a run shares."""
-
-    options: Options
-    fixture: Fixture  # its name, weights and thresholds; each case comes with what is judged
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """Facts about one answer; a score of None means that the case does not require the dimension."""
-
-    status: str  # answered, refused, empty, error, no_evidence
-    passed: bool
-    overall_score: Fraction | None
-    dimension_scores: Scores
-    hard_failures: tuple[str, ...]  # rules that were broken, whatever the scores
-    below_minimum: tuple[str, ...]  # dimensions that the case asks for and that score too little
-    facts: Row
-    asked: list[Dimension]  # the dimensions that the case asks for
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        return kinds_of(self.status, self.hard_failures, self.below_minimum, self.passed)
-
-
-def kinds_of(status: str, hard_failures: Iterable[str], below_minimum: Iterable[str], passed: bool) -> tuple[str, ...]:
-    """Every way in which a case fails; the overall score only where nothing else does."""
-    if status in ("error", "no_evidence"):
-        return (status,)
-    found = tuple(dict.fromkeys((*hard_failures, *below_minimum)))
-    return found or (() if passed else ("overall",))
-
-
-class Outline(NamedTuple):
-    """All that counts about an answer."""
-
-    answerable: bool
-    status: str
-    passed: bool
-    kinds: tuple[str, ...]  # every way in which the case fails
-    failed_hard: bool
-    overall: Fraction | None
-    scores: tuple[Fraction | None, ...]  # in the order of the dimensions
-    asked: tuple[Dimension, ...]
-    anchors: int  # numbers, dates and names in it
-    unsupported: int
-    suspicions: int
-    checkable: bool  # there is evidence
-    brought: bool  # the answer says what the reasoner was shown
-    preset: str | None
 
 
 def judge(case: Case, context: Context) -> tuple[Judged]:
@@ -97,29 +55,12 @@ def judge(case: Case, context: Context) -> tuple[Judged]:
     A case without an answer, or whose reasoner failed, is in no average: it must not make one better.
     """
     answer, verdict = judge_case(case, context)
-    gold: ReasonCase = case.gold
-    facts = verdict.facts
-    outline = Outline(
-        gold.answerable,
-        verdict.status,
-        verdict.passed,
-        verdict.kinds,
-        bool(verdict.hard_failures),
-        verdict.overall_score,
-        tuple(verdict.dimension_scores.values()),
-        tuple(verdict.asked),
-        facts.get("anchors", 0),
-        len(facts.get("unsupported_anchors", ())),
-        len(facts.get("suspicions", ())),
-        bool(gold.evidence or answer.evidence),
-        answer.evidence is not None,
-        gold.preset,
-    )
     worst: tuple[tuple[str, Order], ...] = ()
     if not verdict.passed and verdict.status != "no_evidence":  # the worst kind first, then the lowest score
         overall = -1 if verdict.overall_score is None else verdict.overall_score
         worst = (("", (RANKS[reason(verdict.kinds)], overall, case.key)),)
-    return (Judged(result(gold, answer, verdict), outline, (case.key,), worst, verdict.status == "error"),)
+    row, counts = result(case.gold, answer, verdict), counts_of(case.gold, answer, verdict)
+    return (Judged(row, counts, (case.key,), worst, verdict.status == "error"),)
 
 
 def result(case: ReasonCase, answer: ReasonerAnswer, verdict: Verdict) -> Row:

@@ -15,9 +15,7 @@ from ...core.metrics import EVERY, Computed, Count, Mean, Measure, Metric, Rate,
 from ...core.suite import Findings
 from ...core.tally import HAS, Fact, Tally, group, held, lacks_of
 from ...language.words import stem, tokens
-from .contracts import DEFAULT_AVERAGES, DIMENSIONS
-from .judge import LONGEST, Context, Outline
-from .options import Options
+from .contracts import DEFAULT_AVERAGES, DIMENSIONS, LONGEST, Context, Options, ReasonCase, ReasonerAnswer, Verdict
 from .rules import grams
 
 EVIDENCE = "answers.evidence"  # the value of an answer that says what the reasoner was shown
@@ -54,19 +52,19 @@ _DIMENSIONS = {
 }
 
 
-def facts(outline: Outline, context: Context) -> tuple[Counts]:
+def counts_of(case: ReasonCase, answer: ReasonerAnswer, verdict: Verdict) -> tuple[Counts]:
     """What is counted of one case; its id is kept behind each way in which it fails."""
-    evidence = ("evidence",) if outline.checkable else ()
-    slices = (f"preset={outline.preset}",) if outline.preset else ()
-    brought = held((EVIDENCE,), ()) if outline.brought else held((), (EVIDENCE,))
-    values = brought if is_judged(outline) else []
-    found = (*answer_facts(outline), *evidence, *values)
-    return (Counts(found, slices, named=[*map(failure, outline.kinds), *lacks_of(values)]),)
+    evidence = ("evidence",) if case.evidence or answer.evidence else ()
+    slices = (f"preset={case.preset}",) if case.preset else ()
+    brought = held((EVIDENCE,), ()) if answer.evidence is not None else held((), (EVIDENCE,))
+    values = brought if is_judged(verdict) else []
+    found = (*answer_facts(case.answerable, verdict), *evidence, *values)
+    return (Counts(found, slices, named=[*map(failure, verdict.kinds), *lacks_of(values)]),)
 
 
-def is_judged(outline: Outline) -> bool:
+def is_judged(verdict: Verdict) -> bool:
     """Whether there was an answer, and something to check it against."""
-    return outline.status not in ("error", "no_evidence")
+    return verdict.status not in ("error", "no_evidence")
 
 
 def fact_names(options: Options) -> set[str]:
@@ -90,31 +88,33 @@ def failure(kind: str) -> str:
     return f"failure {kind}"
 
 
-def answer_facts(outline: Outline) -> Iterator[Fact]:
+def answer_facts(answerable: bool, verdict: Verdict) -> Iterator[Fact]:
     """A case that could not be judged is counted as such, and is in no rate of those that were."""
-    asked = "answerable" if outline.answerable else "unanswerable"
-    yield from ("items", outline.status, asked)
-    yield from map(failure, outline.kinds)
-    yield from (f"asks_{name}" for name in outline.asked)
-    if not is_judged(outline):
+    asked = "answerable" if answerable else "unanswerable"
+    yield from ("items", verdict.status, asked)
+    yield from map(failure, verdict.kinds)
+    yield from (f"asks_{name}" for name in verdict.asked)
+    if not is_judged(verdict):
         return
     told = {
-        "passed": outline.passed,
-        "hard_failure": outline.failed_hard,
-        "under_refused": not outline.answerable and outline.status in ("answered", "empty"),
-        "over_refused": outline.answerable and outline.status == "refused",
+        "passed": verdict.passed,
+        "hard_failure": bool(verdict.hard_failures),
+        "under_refused": not answerable and verdict.status in ("answered", "empty"),
+        "over_refused": answerable and verdict.status == "refused",
     }
     yield from ("judged", f"judged_{asked}")
     yield from (name for name, holds in told.items() if holds)
-    yield from repeat("anchor", outline.anchors)
-    yield from repeat("unsupported_anchor", outline.unsupported)
-    if outline.anchors > 1:
-        yield group("anchors_of_case", (outline.unsupported, outline.anchors))
-    yield from repeat("suspicion", outline.suspicions)
-    if outline.overall is not None:
-        yield "overall", outline.overall
-    for name, score in zip(DIMENSIONS, outline.scores, strict=True):
-        if score is not None and name in outline.asked:
+    anchors = verdict.facts.get("anchors", 0)
+    unsupported, suspicions = (len(verdict.facts.get(name, ())) for name in ("unsupported_anchors", "suspicions"))
+    yield from repeat("anchor", anchors)
+    yield from repeat("unsupported_anchor", unsupported)
+    if anchors > 1:
+        yield group("anchors_of_case", (unsupported, anchors))
+    yield from repeat("suspicion", suspicions)
+    if verdict.overall_score is not None:
+        yield "overall", verdict.overall_score
+    for name, score in verdict.dimension_scores.items():
+        if score is not None and name in verdict.asked:
             yield name, score
         elif score is not None and name == "factual_grounding":
             yield "support", score
@@ -263,17 +263,15 @@ def metrics(options: Options) -> dict[str, Metric]:
                 "count of such places",
             ),
             "lower",
-            high=None,
             of=("suspicion",),
         ),
         Count(
             "errors",
             Words("cases with an error", "Cases that ended in an error.", "count of such cases"),
             "lower",
-            high=None,
             of=("error",),
         ),
-        Count("cases", Words("cases judged", "Cases that were judged.", "count of cases"), high=None, of=("items",)),
+        Count("cases", Words("cases judged", "Cases that were judged.", "count of cases"), of=("items",)),
     ]
     return {metric.name: msgspec.structs.replace(metric, needs=(EVIDENCE,), optional=True) for metric in listed}
 

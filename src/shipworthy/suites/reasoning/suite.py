@@ -10,11 +10,10 @@ from ...core.join import Once
 from ...core.suite import InputSpec, Material, Sources, Suite
 from ...reading.reports import Passing
 from . import explain
-from .contracts import ReasonerAnswer, read_fixture, stream_answers
+from .contracts import Context, Options, ReasonerAnswer, read_fixture, stream_answers
 from .controls import controls
-from .judge import Context, card, judge
-from .metrics import aliases, count_overlap, fact_names, facts, gates, metrics
-from .options import Options
+from .judge import card, judge
+from .metrics import aliases, count_overlap, fact_names, gates, metrics
 
 
 def case_of(answer: ReasonerAnswer) -> tuple[str, ...]:
@@ -50,7 +49,6 @@ SUITE = Suite(
     judge=judge,
     card=card,
     fact_names=fact_names,
-    facts=facts,
     metrics=metrics,
     aliases=aliases,
     gates=gates,

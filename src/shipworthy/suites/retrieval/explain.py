@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import NamedTuple
+
+import msgspec
 
 from ... import stats
 from ...core.decision import number
 from ...core.evaluate import measure_all, slice_measures
 from ...core.evidence import Row, Rows
-from ...core.gates import Outcome
-from ...core.metrics import Measure, decimal
-from ...core.suite import Explanation, Findings
+from ...core.gates import Gate, Outcome, parse_gates
+from ...core.metrics import Measure, Words, decimal
+from ...core.suite import Explanation, Findings, Reference
 from ...core.tally import NAMED, Tally
+from ...errors import UsageError
 from ...text import plural, visible
+from ..ranking.metrics import WORDS
 from ..ranking.options import Choices
-from .judge import BAD, BETTER, HIT_GAINED, HIT_LOST, ITEM, WORSE, Context
-from .metrics import DIFFERENCE, GAINED, LIVE, LOST
+from .judge import BAD, BETTER, DISTANCES, HIT_GAINED, HIT_LOST, ITEM, WORSE, Context
+from .metrics import DIFFERENCE, GAINED, LIVE, LIVE_REFERENCE, LOST, REFERENCE, aliases, metrics
 from .places import STATES
 from .survey import LogNotes, notes_on
 
@@ -34,19 +37,8 @@ _COUNTED = (
 Slices = Mapping[str, Mapping[str, Measure]]
 
 
-class Live(NamedTuple):
-    """What the index that serves measures."""
-
-    measures: Mapping[str, Measure]
-    slices: Slices
-
-
-class Fall(NamedTuple):
-    """A slice whose metric fell."""
-
-    name: str
-    now: Fraction
-    before: Fraction
+Live = tuple[Mapping[str, Measure], Slices]  # what the index that serves measures, over everything and by slice
+Fall = tuple[str, Fraction, Fraction]  # a slice whose metric fell, to what, and from what
 
 
 def baseline(findings: Findings) -> dict[str, Fraction]:
@@ -64,7 +56,7 @@ def explain(findings: Findings) -> Explanation:
     tally, rows = findings.tally, findings.evidence.rows.of_kind(ITEM)
     live, unknown = _live(findings) if context.compared else None, findings.gathered.unknown_of("shadow")
     metric = f"recall@{context.choices.canary_k}"
-    falls = falls_of(findings.slices, live.slices, metric) if live else []
+    falls = falls_of(findings.slices, live[1], metric) if live else []
     measures = {name: one for name, one in findings.measures.items() if _worth_showing(name, findings)}
     headline = _headline(findings, measures)
     sections = _sections(tally, rows, context.logs["shadow"].made_with)
@@ -77,7 +69,7 @@ def explain(findings: Findings) -> Explanation:
         counts={name: tally[name] for name in _COUNTED}
         | {"superseded": tally["superseded_lines"], "unknown_qid": unknown.lines},
         named={
-            "bad_qids": bad(findings.evidence.rows),  # all of them
+            "bad_qids": _names(findings.evidence.rows, BAD),  # all of them
             **{name: tally.named(name) for name in ("missing", "no_relevant", "undecided_groups")},
             "unknown_qids": unknown.names,
         },
@@ -131,14 +123,6 @@ def _sections(tally: Tally, rows: Rows, made_with: str) -> Row:
     }
 
 
-def _comparison(findings: Findings, live: Live, metric: str) -> Row:
-    logs = findings.context.logs
-    one_embedder = logs["shadow"].made_with == logs["live"].made_with
-    return compare_logs(findings.tally, changed(findings.evidence.rows), metric) | compare_measures(
-        findings.measures, findings.slices, live, metric, one_embedder
-    )
-
-
 def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
     """The keys that existing checks read from the top level of the report."""
     choices = findings.context.choices
@@ -148,25 +132,11 @@ def _headline(findings: Findings, measures: Mapping[str, Measure]) -> Row:
         *(f"{kind}@{k}" for k in choices.k for kind in ("precision", "recall", "ndcg")),
     ]
     shown = {name: number(measures[name].value) if name in measures else None for name in names}
-    return shown | {"bad_qids": bad(findings.evidence.rows), "settings": choices.header}
-
-
-def changed(rows: Rows) -> Row:
-    """The questions that changed against live, in the order of the gold set."""
-    return {
-        "worse": list(rows.of_kind(WORSE)),
-        "better": list(rows.of_kind(BETTER)),
-        "hits_lost": _names(rows, HIT_LOST),
-        "hits_gained": _names(rows, HIT_GAINED),
-    }
-
-
-def bad(rows: Rows) -> list[str]:
-    """The qids of the bad questions, in order."""
-    return _names(rows, BAD)
+    return shown | {"bad_qids": _names(findings.evidence.rows, BAD), "settings": choices.header}
 
 
 def _names(rows: Rows, kind: int) -> list[str]:
+    """The questions of which a report just lists the names, in order."""
     return [row["qid"] for row in rows.of_kind(kind)]
 
 
@@ -175,40 +145,44 @@ def _names(rows: Rows, kind: int) -> list[str]:
 
 def _live(findings: Findings) -> Live:
     tally, known = findings.evidence.part(LIVE), findings.known
-    return Live(measure_all(tally, known, ())[0], slice_measures(tally, known))
+    return measure_all(tally, known, ())[0], slice_measures(tally, known)
 
 
-def compare_logs(tally: Tally, lists: Row, metric: str) -> Row:
-    """The questions that changed, and the paired tests."""
+def _comparison(findings: Findings, live: Live, metric: str) -> Row:
+    """The questions that changed, in the order of the gold set, the paired tests, and every metric on both sides.
+
+    Distances are compared only where one embedder made them.
+    """
+    tally, rows, (measures, slices) = findings.tally, findings.evidence.rows, live
     pairs, lost, gained = tally["pairs"], tally[LOST], tally[GAINED]
     differences = {Fraction(value): count for value, count in tally.values(DIFFERENCE).items()}
     total = sum((value * count for value, count in differences.items()), Fraction(0))
+    made_with = {log.made_with for log in findings.context.logs.values()}
     return {
         "metric": metric,
         "pairs": pairs,
         "difference": number(total / pairs) if pairs else None,
-        **lists,
+        "worse": list(rows.of_kind(WORSE)),
+        "better": list(rows.of_kind(BETTER)),
+        "hits_lost": _names(rows, HIT_LOST),
+        "hits_gained": _names(rows, HIT_GAINED),
         "mcnemar_two_sided_p": float(stats.mcnemar_two_sided(lost, gained)),
         "mcnemar_drop_p": float(stats.mcnemar_one_sided(lost, gained)),
         "permutation_p": stats.paired_permutation(differences, SEED) if pairs else None,
         "permutation_seed": SEED,
-    }
-
-
-def compare_measures(measures: Mapping[str, Measure], slices: Slices, live: Live, metric: str, distances: bool) -> Row:
-    """Every metric on both sides; distances only where one embedder made them."""
-    return {
         "metrics": {
-            name: {"shadow": number(measure.value), "live": number(live.measures[name].value)}
-            for name, measure in measures.items()
-            if distances or not name.startswith("delta_s")
+            name: _both(measure, measures[name])
+            for name, measure in findings.measures.items()
+            if len(made_with) == 1 or not name.startswith("delta_s")
         },
         "slices": {
-            name: {"shadow": number(measures[metric].value), "live": number(live.slices[name][metric].value)}
-            for name, measures in slices.items()
-            if name in live.slices
+            name: _both(own[metric], slices[name][metric]) for name, own in findings.slices.items() if name in slices
         },
     }
+
+
+def _both(shadow: Measure, live: Measure) -> Row:
+    return {"shadow": number(shadow.value), "live": number(live.value)}
 
 
 def falls_of(slices: Slices, live: Slices, metric: str) -> list[Fall]:
@@ -218,8 +192,8 @@ def falls_of(slices: Slices, live: Slices, metric: str) -> list[Fall]:
         now = measures[metric].value
         before = live[name][metric].value if name in live else None
         if now is not None and before is not None and before - now > SLIP:
-            falls.append(Fall(name, now, before))
-    return sorted(falls, key=lambda one: (one.now - one.before, one.name))
+            falls.append((name, now, before))
+    return sorted(falls, key=lambda fall: (fall[1] - fall[2], fall[0]))
 
 
 # --- diagnosis: which way to look ---
@@ -473,3 +447,74 @@ def _comparison_lines(compared: Row | None) -> Iterator[str]:
             yield f"  {name}  {visible(row['qid'], 40)}{types}  {row['live']:.3f} → {row['shadow']:.3f}"
         if len(rows) > SHOWN:
             yield f"  … and {len(rows) - SHOWN} more are {name}; the JSON report lists all"
+
+
+# --- the reference profile: the original pseudocode made runnable, one log per question, its choices kept ---
+# Differs from the strict numbers: only the answer's first citation counts; coverage and citation accuracy are over
+# all gold items; ΔS is over the first 5 retrieved; repeated ids keep their slots; a gold item without relevant ids
+# scores 0.
+
+
+def numbers(tally: Tally, choices: Choices) -> dict[str, Fraction | None]:
+    """Every number of the pseudocode, exactly; None where there was no value at all."""
+    items, logged = tally["items"], tally["logged_states"]
+    exact: dict[str, Fraction | None] = {}
+    for k in choices.k:
+        exact |= {name: _mean(tally, name) for name in (f"precision@{k}", f"recall@{k}")}
+    exact |= {name: Fraction(tally[name], items or 1) for name in ("coverage", "citation_accuracy")}
+    exact |= {name: tally.ordered(name).percentile(50) for name, _ in DISTANCES}
+    return exact | {"lambda_convergent": Fraction(tally["lambda_convergent"], logged) if logged else None}
+
+
+def _fractions(tally: Tally, name: str) -> dict[Fraction, int]:
+    return {Fraction(value): count for value, count in tally.values(name).items()}
+
+
+def _mean(tally: Tally, name: str) -> Fraction:
+    values = _fractions(tally, name)
+    return sum((value * count for value, count in values.items()), Fraction(0)) / (sum(values.values()) or 1)
+
+
+def reference(findings: Findings) -> Reference:
+    """The decision on the pseudocode's numbers, beside live's where there is a live log."""
+    context: Context = findings.context
+    tally, live = findings.evidence.part(REFERENCE), findings.evidence.part(LIVE_REFERENCE)
+    exact = numbers(tally, context.choices)
+    before = numbers(live, context.choices) if context.compared else {}
+    return Reference(
+        measures={name: _measure(name, value, tally["items"]) for name, value in exact.items()},
+        headline={name: None if value is None else round(float(value), 4) for name, value in exact.items()},
+        gates=_known_gates(findings, exact),
+        baseline={name: value for name, value in before.items() if value is not None},
+        incomplete=list(seeds_lacking(findings)),
+    )
+
+
+def _known_gates(findings: Findings, exact: dict[str, Fraction | None]) -> list[Gate]:
+    """The gates that it can judge; one that somebody asked for and it can't is an error."""
+    options = findings.context.options
+    asked = {gate.key for gate in parse_gates(options.gates, metrics(options), aliases(options))}
+    gates = [gate for gate in findings.gates if gate.metric in exact and not gate.slice]
+    if lost := [gate for gate in findings.gates if gate.key in asked and gate not in gates]:
+        raise UsageError(
+            f"the reference profile has no {lost[0].key}",
+            where="--gates",
+            code="gate-unknown",
+            hint=f"It has {', '.join(exact)}, each over everything.",
+        )
+    return gates
+
+
+def _measure(name: str, value: Fraction | None, n: int) -> Measure:
+    if value is None:
+        return Measure(name, "coefficient", None, n, missing="nothing was logged")
+    if name in ("coverage", "citation_accuracy"):  # a question either is covered or it is not
+        k = int(value * n)
+        return Measure(name, "rate", value, n, k, stats.wilson(k, n))
+    kind, _, depth = name.partition("@")  # the pseudocode calls it just recall
+    words = (
+        msgspec.structs.replace(WORDS["recall"].fill(k=depth), plain=f"recall at {depth}")
+        if kind == "recall"
+        else Words()
+    )
+    return Measure(name, "coefficient", value, n, words=words)

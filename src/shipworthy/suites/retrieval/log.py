@@ -13,7 +13,7 @@ from ...core.sources import gold_stream, read_gold, stream_traces
 from ...errors import DataError
 from ...language import refusal
 from ...text import visible
-from ..ranking.trec import grades_of, name_of, read_qrels, read_whole_run
+from ..ranking.lists import grades_of, name_of, read_qrels, read_whole_run
 
 
 class LogLine(DetailedTrace):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import msgspec
 
@@ -271,7 +272,7 @@ def _cited_metrics(choices: Choices, limit: Fraction) -> Iterator[Metric]:
     )
     for name, words, p in (("delta_s_median", median, 50), ("delta_s_p90", p90, 90)):
         yield Distance(name, words, "lower", needs=_DISTANCES, optional=True, of="delta_s", p=Fraction(p))
-    yield DistancesWithin(
+    yield Computed(
         "delta_s_within",
         Words(
             "cited texts near the question (ΔS)",
@@ -283,9 +284,9 @@ def _cited_metrics(choices: Choices, limit: Fraction) -> Iterator[Metric]:
         ),
         needs=_DISTANCES,
         optional=True,
-        limit=limit,
+        formula=partial(_within, limit),
     )
-    yield FarthestDistance(
+    yield Computed(
         "delta_s_max",
         Words(
             "largest semantic distance (ΔS)",
@@ -295,6 +296,7 @@ def _cited_metrics(choices: Choices, limit: Fraction) -> Iterator[Metric]:
         "lower",
         needs=_DISTANCES,
         optional=True,
+        formula=_farthest,
     )
     yield Computed(
         "lambda_convergent",
@@ -349,7 +351,7 @@ def _counts() -> Iterator[Metric]:
         ),
         "lower",
     )
-    yield Count("missing", NO_LIST, "lower", high=None, of=("missing",), completes=True, against=("missing",))
+    yield Count("missing", NO_LIST, "lower", of=("missing",), completes=True, against=("missing",))
     yield Count(
         "bad_qids",
         Words(
@@ -358,7 +360,6 @@ def _counts() -> Iterator[Metric]:
             "count of such questions",
         ),
         "lower",
-        high=None,
         needs=_DISTANCES,
         optional=True,
         of=("bad_qid",),
@@ -401,28 +402,22 @@ class Distance(Percentile, frozen=True, kw_only=True):
         return measure if measure.n else msgspec.structs.replace(measure, missing=_no_distance(tally))
 
 
-class DistancesWithin(Metric, frozen=True, kw_only=True):
+def _within(limit: Fraction, tally: Tally) -> Measure:
     """Questions whose ΔS is at most a limit, among those that have one."""
-
-    limit: Fraction
-
-    def measure(self, tally: Tally) -> Measure:
-        values = tally.values("delta_s")
-        k, n = sum(count for value, count in values.items() if value <= self.limit), sum(values.values())
-        if not n:
-            return Measure(self.name, "rate", None, 0, 0, missing=_no_distance(tally))
-        return Measure(self.name, "rate", Fraction(k, n), n, k, stats.wilson(k, n))
+    values = tally.values("delta_s")
+    k, n = sum(count for value, count in values.items() if value <= limit), sum(values.values())
+    if not n:
+        return Measure("delta_s_within", "rate", None, 0, 0, missing=_no_distance(tally))
+    return Measure("delta_s_within", "rate", Fraction(k, n), n, k, stats.wilson(k, n))
 
 
-class FarthestDistance(Metric, frozen=True, kw_only=True):
+def _farthest(tally: Tally) -> Measure:
     """The largest ΔS: other questions may be farther off, none of them makes this one nearer."""
-
-    def measure(self, tally: Tally) -> Measure:
-        values = tally.values("delta_s")
-        if not values:
-            return Measure(self.name, "coefficient", None, 0, missing=_no_distance(tally))
-        farthest = Fraction(max(values))
-        return Measure(self.name, "coefficient", farthest, sum(values.values()), bounds=(float(farthest), None))
+    values = tally.values("delta_s")
+    if not values:
+        return Measure("delta_s_max", "coefficient", None, 0, missing=_no_distance(tally))
+    farthest = Fraction(max(values))
+    return Measure("delta_s_max", "coefficient", farthest, sum(values.values()), bounds=(float(farthest), None))
 
 
 class MeanShare(Mean, frozen=True, kw_only=True):
@@ -438,9 +433,6 @@ class MeanShare(Mean, frozen=True, kw_only=True):
             return msgspec.structs.replace(measure, missing=self.why) if self.why and not values else measure
         k, n = values.get(1, 0), sum(values.values())
         return Measure(self.name, "rate", Fraction(k, n), n, k, stats.wilson(k, n))
-
-    def applies(self, tally: Tally) -> bool:
-        return tally[self.could] > 0
 
 
 def _share(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from ...core.join import Case, first_error
+from ...core.join import Case, Sums, first_error
 from ...core.suite import Material
 from ...errors import DataError
 from ..ranking.options import Choices
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...core.evaluate import Gathered
 
 
-class LogNotes:
+class LogNotes(Sums):
     """What is worth noting about one log; it adds up in any order."""
 
     def __init__(self) -> None:
@@ -56,12 +56,6 @@ class LogNotes:
         self.negative_scores += rising and any(score < 0 for score in scores)  # falling ones are a reranker's
         self.has_offsets = self.has_offsets or any(place.offsets is not None for place in line.topk)
 
-    def __iadd__(self, other: LogNotes) -> LogNotes:
-        for name, value in vars(other).items():
-            own = getattr(self, name)
-            setattr(self, name, own | value if isinstance(value, (bool, set)) else own + value)
-        return self
-
     @property
     def embedder_names(self) -> str:
         """What made the distances that the log carries."""
@@ -72,7 +66,7 @@ class LogNotes:
 class LogSurvey:
     """What is worth noting about each log, in lines about questions of the gold set."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: object) -> None:
         self.logs: dict[str, LogNotes] = {}
 
     def add(self, source: str, place: int, record: LogLine, known: bool) -> None:

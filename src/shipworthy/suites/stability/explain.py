@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from ... import stats
 from ...core.decision import number
 from ...core.evidence import Row
 from ...core.gates import Outcome, written
@@ -16,10 +18,9 @@ from ..answers.explain import judging_shown
 from ..answers.hints import lines, unread_lines
 from .grid import StabilitySurvey
 from .judge import CITED, Context
-from .metrics import ASIDE, first_holes
+from .metrics import ASIDE, AXES, POOLED, RATES, SENSITIVITY, first_holes
 from .options import BARS, CITING, names_rcr
 from .reference import compat
-from .tables import POOLED, SENSITIVITY, pooled, sensitivity
 
 _DETAILS = ("runs", "answered", "distinct_prompts", "effective_runs", "failed", "undefined", "flips")
 _COUNTED = (
@@ -170,6 +171,71 @@ def _total(aside: Tally, name: str, questions: int) -> int | None:
     return total(aside, name) if known and known == questions else None
 
 
+# --- which jitter and which seed cause the flips, and rates over all runs ---
+
+
+def sensitivity(tally: Tally) -> dict[str, list[Row]]:
+    """A table for the jitters and one for the seeds, most harmful first."""
+    places: dict[str, dict[str, Counter[str]]] = {axis: {} for axis in AXES}
+    for fact, count in tally.counts.items():
+        axis, what, value = str(fact).split(" ", 2)
+        places[axis].setdefault(value, Counter())[what] += count
+    tables = {axis: [_row(axis, value, counted) for value, counted in rows.items()] for axis, rows in places.items()}
+    return {axis: sorted(rows, key=lambda row: (-row["rate"], str(row[axis]))) for axis, rows in tables.items()}
+
+
+def _row(axis: str, value: str, counted: Mapping[str, int]) -> Row:
+    """Rates of runs and of questions: only questions are independent of each other, so theirs is the honest one."""
+    runs, flipped = counted["runs"], counted["flips"]
+    asked, broken = counted["questions"], counted["questions_flipped"]
+    return {
+        axis: int(value) if axis == "seed" else value,
+        "runs": runs,
+        "flips": flipped,
+        "rate": flipped / runs,
+        "interval95": _interval(flipped, runs),
+        "questions": asked,
+        "questions_flipped": broken,
+        "questions_interval95": _interval(broken, asked),
+    }
+
+
+def _interval(k: int, n: int) -> list[float | None] | None:
+    interval = stats.wilson(k, n)
+    return None if interval is None else list(map(_round, interval))
+
+
+def pooled(tally: Tally) -> dict[str, object]:
+    groups: dict[str, dict[tuple[int, int], int]] = {name: {} for name in RATES}
+    for fact, questions in tally.counts.items():
+        name, share = str(fact).split(" ")
+        having, runs = map(int, share.split("/"))
+        groups[name][having, runs] = questions
+    return {name: _shown(clusters) for name, clusters in groups.items()}
+
+
+def _shown(clusters: Mapping[tuple[int, int], int]) -> dict[str, object] | None:
+    clustered = stats.cluster_se_of_counts(clusters)
+    if clustered is None:
+        return None
+    mean = float(clustered.mean)
+    edge = None if clustered.cluster_se is None else 1.959964 * clustered.cluster_se
+    return {
+        "rate": number(clustered.mean),
+        "runs": sum(runs * questions for (_, runs), questions in clusters.items()),
+        "questions": sum(clusters.values()),
+        "cluster_se": _round(clustered.cluster_se),
+        "naive_se": _round(clustered.naive_se),
+        "design_effect": _round(clustered.deff),
+        "effective_items": _round(clustered.n_eff),
+        "interval95": None if edge is None else [_round(max(0.0, mean - edge)), _round(min(1.0, mean + edge))],
+    }
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
 # --- remarks ---
 
 
@@ -222,7 +288,7 @@ _AXIS = {"jitter": "rewording", "seed": "seed"}
 
 def titled(name: str) -> str:
     """`citation-set stability (css)`."""
-    return BARS[name].words.title(name)
+    return BARS[name].title(name)
 
 
 def reasons(tally: Tally) -> list[str]:

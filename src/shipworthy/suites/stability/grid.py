@@ -13,7 +13,7 @@ import msgspec
 
 from ...core.contracts import Gold, Trace
 from ...core.inputs import FILE
-from ...core.join import Dated, Unknown, in_file, one_of
+from ...core.join import Dated, Sums, Unknown, in_file, one_of
 from ...core.tally import NAMED
 from ...errors import DataError
 from ...text import visible
@@ -239,7 +239,7 @@ def one_per_cell(traces: Sequence[Trace]) -> list[Trace]:
 # --- what was seen of all runs ---
 
 
-class SweepRuns:
+class SweepRuns(Sums):
     """What was seen of one sweep; arms of all its runs, the rest only of runs that were asked for."""
 
     def __init__(self) -> None:
@@ -252,13 +252,6 @@ class SweepRuns:
         self.cells.add(cell.sent)
         if not cell.labelled:
             self.unlabelled[qid] += 1
-
-    def __iadd__(self, other: SweepRuns) -> SweepRuns:
-        self.arms |= other.arms
-        self.cells |= other.cells
-        self.unlabelled.update(other.unlabelled)
-        self.unknown += other.unknown
-        return self
 
     def require_one_arm(self, wanted: str | None) -> None:
         """Runs of different configurations differ for another reason than instability."""

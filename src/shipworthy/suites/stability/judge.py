@@ -22,7 +22,7 @@ from ..retrieval.places import Section, StatedRun, inside, parse_section, sectio
 from ..retrieval.places import states as states_of
 from . import reference
 from .grid import Axes, Cell, Holes, asked_for, cell_of, holes, in_sweep, one_per_cell
-from .options import BARS, CITING, KS, Options
+from .options import BARS, CITING, KS, ON_UNANSWERABLE, Options
 from .spread import citation_overlap, distance_and_agreement, shared_of_all
 
 # Every number about one question, in the order of the report.
@@ -186,7 +186,7 @@ def _judge_reference(case: Case, context: Context) -> tuple[Judged]:
 def card(case: Case, context: Context, kind: str, order: Order) -> Row:
     """Which thresholds a question misses, by how much, and which of its runs differ."""
     outline, gold = judge_runs(case, context), case.gold
-    missed = [f"{BARS[name].words.title(name)} {float(outline.value(name) or 0):.3f}" for name in outline.failed]
+    missed = [f"{BARS[name].title(name)} {float(outline.value(name) or 0):.3f}" for name in outline.failed]
     flips = [f"{flip.cell} ({', '.join(_DIFFERS.get(fact, fact) for fact in flip.differs)})" for flip in outline.flips]
     more = f" and {len(flips) - 3} more" if len(flips) > 3 else ""
     where = f"; runs that differ from the majority: {', '.join(flips[:3])}{more}" if flips else ""
@@ -395,7 +395,7 @@ def _missed(
 
 def _applies(name: str, question: ExpectedRuns) -> bool:
     gold = question.gold
-    if BARS[name].on != ("answerable" if gold.answerable else "unanswerable"):
+    if bool(gold.answerable) == (name in ON_UNANSWERABLE):
         return False
     if name == "scu_cons":
         return bool(gold.constraints)

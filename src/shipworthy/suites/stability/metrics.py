@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import msgspec
@@ -10,17 +10,16 @@ import msgspec
 from ... import stats
 from ...core.evidence import Counts
 from ...core.gates import Gate, gate_of, parse_gates
-from ...core.metrics import Count, Mean, Measure, Metric, Rate, Words, without
+from ...core.metrics import Better, Count, Mean, Measure, Metric, Rate, Words, without
 from ...core.tally import HAS, Fact, Tally, group, lacks_of
 from ...errors import UsageError
 from ..answers.judge import CITES, CLAIM, RETRIEVED
 from ..answers.metrics import NOT_CITING
 from . import reference
 from .judge import VALUES as JUDGED
-from .judge import Context, Outline
-from .options import ACCURACY, BARS, CITING, KS, Options, default_bars
+from .judge import Context, Outline, RunFacts
+from .options import ACCURACY, BARS, CITING, KS, LOWER, Options, default_bars
 from .spread import too_long
-from .tables import POOLED, SENSITIVITY, flip_facts, pooled_facts
 
 ALIASES = {"rcr": "refusal_rate", "ned": "ned50", "scu": "scu_cons"}
 LAMBDA_GATES = ("lambda_convergent >= 0.80", "lambda_collapse <= 0", "lambda_split <= 0.10")
@@ -174,6 +173,44 @@ def first_holes(tally: Tally) -> list[str]:
     return [name.split(" ", 2)[2] for name in tally.named("holes")]
 
 
+# --- runs that differ from the majority, counted along each axis ---
+
+SENSITIVITY = "sensitivity"  # the part of the evidence that is counted along the axes
+AXES = ("jitter", "seed")
+
+
+def flip_facts(outline: Outline) -> Iterator[str]:
+    """`jitter runs punct`, `seed flips 3`: each run and each question once for its place on each axis."""
+    for axis in AXES:
+        runs = [str(value) for run in outline.runs if (value := getattr(run.cell, axis)) is not None]
+        flipped = [str(value) for flip in outline.flips if (value := getattr(flip.cell, axis)) is not None]
+        yield from (f"{axis} runs {value}" for value in runs)
+        yield from (f"{axis} flips {value}" for value in flipped)
+        yield from (f"{axis} questions {value}" for value in set(runs))
+        yield from (f"{axis} questions_flipped {value}" for value in set(flipped))
+
+
+# --- rates over all runs; the runs of one question are one cluster, never as many items ---
+
+POOLED = "pooled"  # the part of the evidence that counts how many runs of a question have something
+
+
+# Rate of runs → which questions it is about (None: all), and whether a run has it.
+RATES: dict[str, tuple[bool | None, Callable[[RunFacts], bool]]] = {
+    "acr": (True, lambda run: run.contained),
+    "cghc": (True, lambda run: bool(run.cited)),
+    "pass": (None, lambda run: run.passed),
+    "refusal_rate": (False, lambda run: run.status == "refused"),
+}
+
+
+def pooled_facts(outline: Outline) -> Iterator[str]:
+    """`acr 7/9`: 7 of the 9 runs of a question."""
+    for name, (answerable, has) in RATES.items():
+        if outline.runs and answerable in (None, outline.answerable):
+            yield f"{name} {sum(map(has, outline.runs))}/{len(outline.runs)}"
+
+
 VALUES = (CLAIM, CITES)
 
 
@@ -224,7 +261,6 @@ def _failing() -> Iterator[Metric]:
             "failing <= 0",
         ),
         "lower",
-        high=None,
         of=("failing",),
     )
     yield Rate(
@@ -241,13 +277,13 @@ def _failing() -> Iterator[Metric]:
         of="failing",
         among="judged",
     )
-    for name, bar in BARS.items():
-        yield Count(f"{name}_failing", _MISSED.fill(NAME=bar.words.plain), "lower", high=None, of=(f"failing_{name}",))
+    for name, words in BARS.items():
+        yield Count(f"{name}_failing", _MISSED.fill(NAME=words.plain), "lower", of=(f"failing_{name}",))
 
 
 def question_words() -> dict[str, Words]:
     """The words of what is measured of single questions."""
-    return {**{name: bar.words for name, bar in BARS.items()}, "rcr": RCR}
+    return {**BARS, "rcr": RCR}
 
 
 def _means() -> Iterator[Metric]:
@@ -256,7 +292,7 @@ def _means() -> Iterator[Metric]:
         yield Mean(
             f"mean_{name}",
             _MEAN.fill(NAME=words[name].plain),
-            "lower" if name == "ned50" else "higher",
+            _better(name),
             of=name,
         )
     for k in KS:
@@ -323,7 +359,6 @@ def _lambda() -> Iterator[Metric]:
             gate="lambda_collapse <= 0, where the gold set has paraphrases",
         ),
         "lower",
-        high=None,
         of=("lambda_×",),
     )
     yield RunShare(
@@ -341,7 +376,11 @@ def _lambda() -> Iterator[Metric]:
 
 def bar_metrics() -> dict[str, Metric]:
     """The metrics of single questions, under their own names, so that gates can name them."""
-    return {name: Mean(name, bar.words, bar.better, of=name) for name, bar in BARS.items()}
+    return {name: Mean(name, words, _better(name), of=name) for name, words in BARS.items()}
+
+
+def _better(name: str) -> Better:
+    return "lower" if name in LOWER else "higher"
 
 
 # --- gates ---

@@ -4,112 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from ...core.gates import Gate, exact
-from ...core.metrics import Better, Words
+from ...core.metrics import Words
 from ...core.options import Opt
 from ..answers.options import Accuracy, By, JudgingOptions, Profile
 
-
-class Bar(NamedTuple):
-    """A metric of one question that a gate may set a bar for."""
-
-    words: Words
-    better: Better
-    on: str  # which questions it is about: answerable, unanswerable
-
-
+# The metrics of one question that a gate may set a bar for.
 BARS = {
-    "acr": Bar(
-        Words(
-            "answer correctness rate",
-            "Of the runs of one answerable question, the share whose answer contains the expected text.",
-            "runs with the expected text / runs of the question",
-            gate="acr >= 0.95",
-        ),
-        "higher",
-        "answerable",
+    "acr": Words(
+        "answer correctness rate",
+        "Of the runs of one answerable question, the share whose answer contains the expected text.",
+        "runs with the expected text / runs of the question",
+        gate="acr >= 0.95",
     ),
-    "cghc": Bar(
-        Words(
-            "citation hit consistency",
-            "Of the runs of one answerable question, the share that cites an expected source.",
-            "runs with a citation hit / runs of the question",
-            gate="cghc >= 0.95",
-        ),
-        "higher",
-        "answerable",
+    "cghc": Words(
+        "citation hit consistency",
+        "Of the runs of one answerable question, the share that cites an expected source.",
+        "runs with a citation hit / runs of the question",
+        gate="cghc >= 0.95",
     ),
-    "css": Bar(
-        Words(
-            "citation-set stability",
-            "Of the sources cited by any answered run of a question, the share cited by all of them.",
-            "sources cited by every answered run / sources cited by any answered run",
-            gate="css >= 0.70",
-        ),
-        "higher",
-        "answerable",
+    "css": Words(
+        "citation-set stability",
+        "Of the sources cited by any answered run of a question, the share cited by all of them.",
+        "sources cited by every answered run / sources cited by any answered run",
+        gate="css >= 0.70",
     ),
-    "ned50": Bar(
-        Words(
-            "typical difference in wording",
-            "The median edit distance between two answers to the same question: 0 is the same text, 1 is all "
-            "different.",
-            "median over pairs of answers of edit distance / length of the longer answer",
-            gate="ned50 <= 0.20",
-        ),
-        "lower",
-        "answerable",
+    "ned50": Words(
+        "typical difference in wording",
+        "The median edit distance between two answers to the same question: 0 is the same text, 1 is all different.",
+        "median over pairs of answers of edit distance / length of the longer answer",
+        gate="ned50 <= 0.20",
     ),
-    "scu_cons": Bar(
-        Words(
-            "constraint consistency",
-            "Whether every answer to a question repeats and respects its constraints: 1 if so, else 0.",
-            "1 if all answered runs keep the constraints, else 0",
-            gate="scu_cons >= 1",
-        ),
-        "higher",
-        "answerable",
+    "scu_cons": Words(
+        "constraint consistency",
+        "Whether every answer to a question repeats and respects its constraints: 1 if so, else 0.",
+        "1 if all answered runs keep the constraints, else 0",
+        gate="scu_cons >= 1",
     ),
-    "refusal_rate": Bar(
-        Words(
-            "refusal rate",
-            "Of the runs of one unanswerable question, the share that refuses.",
-            "runs that refuse / runs of the question",
-            gate="refusal_rate >= 0.98",
-        ),
-        "higher",
-        "unanswerable",
+    "refusal_rate": Words(
+        "refusal rate",
+        "Of the runs of one unanswerable question, the share that refuses.",
+        "runs that refuse / runs of the question",
+        gate="refusal_rate >= 0.98",
     ),
-    "iaa": Bar(
-        Words(
-            "identical-answer agreement",
-            "Of all pairs of answers to one question, the share with the same wording.",
-            "pairs of answers with equal text / pairs of answers",
-        ),
-        "higher",
-        "answerable",
+    "iaa": Words(
+        "identical-answer agreement",
+        "Of all pairs of answers to one question, the share with the same wording.",
+        "pairs of answers with equal text / pairs of answers",
     ),
-    "jaccard": Bar(
-        Words(
-            "citation overlap",
-            "The average overlap of the citations of two answers to one question.",
-            "mean over pairs of answers of shared sources / all their sources",
-        ),
-        "higher",
-        "answerable",
+    "jaccard": Words(
+        "citation overlap",
+        "The average overlap of the citations of two answers to one question.",
+        "mean over pairs of answers of shared sources / all their sources",
     ),
-    "css_all": Bar(
-        Words(
-            "citation-set stability with refusals",
-            "Citation-set stability over all runs of a question, refusals included.",
-            "sources cited by every run / sources cited by any run",
-        ),
-        "higher",
-        "answerable",
+    "css_all": Words(
+        "citation-set stability with refusals",
+        "Citation-set stability over all runs of a question, refusals included.",
+        "sources cited by every run / sources cited by any run",
     ),
 }
+ON_UNANSWERABLE = ("refusal_rate",)  # all others are about answerable questions
+LOWER = ("ned50",)  # of all others more is better
 KS = (1, 2, 3, 5)  # of pass^k
 CITING = ("cghc", "css", "css_all", "jaccard")  # bars on what runs cite
 ACCURACY = ("acr", "cghc", "scu_cons", "refusal_rate")  # bars that a question misses also by being wrong every time
@@ -154,7 +111,7 @@ class Options(JudgingOptions, frozen=True, kw_only=True, omit_defaults=True):
 
 def default_bars() -> dict[str, Gate]:
     """The bars whose words name a default."""
-    return {name: Gate.parse(bar.words.gate) for name, bar in BARS.items() if bar.words.gate}
+    return {name: Gate.parse(words.gate) for name, words in BARS.items() if words.gate}
 
 
 def names_rcr(gates: Iterable[str | Gate]) -> bool:

@@ -1,4 +1,4 @@
-"""OTLP JSON: spans and log records as OpenTelemetry's file exporter and collector write them."""
+"""OpenTelemetry: spans and log records as OTLP JSON, as SDKs print them, and as Phoenix gives them back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 
+from ...text import visible
 from ..container import Records
-from ..dialects import describe, event_content
-from ..spans import Item, Late, Span
-from ..values import first, last_line, nanoseconds, number, objects, text_of
+from ..dialects import below, describe, evaluation, event_content, kind_of
+from ..spans import Item, Late, Score, Span
+from ..values import column, first, last_line, mapping, nanoseconds, number, objects, text_of
+
+# OTLP JSON
 
 _SPAN_LISTS = ("resourceSpans", "resource_spans")
 _LOG_LISTS = ("resourceLogs", "resource_logs")
@@ -18,16 +21,16 @@ KEYS = (*_SPAN_LISTS, *_LOG_LISTS)
 _HEX = re.compile(r"(0x)?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})")
 
 
-def matches(record: Mapping[str, object]) -> bool:
+def matches_otlp(record: Mapping[str, object]) -> bool:
     return any(isinstance(record.get(key), list) for key in KEYS)
 
 
-def read(records: Records) -> Iterator[Item]:
+def read_otlp(records: Records) -> Iterator[Item]:
     for where, record in records:
         for entry in _entries(
             record, _SPAN_LISTS, ("scopeSpans", "scope_spans", "instrumentationLibrarySpans"), "spans"
         ):
-            yield _span(entry, where)
+            yield _otlp_span(entry, where)
         for entry in _entries(record, _LOG_LISTS, ("scopeLogs", "scope_logs"), "logRecords", "log_records"):
             yield _log(entry, where)
 
@@ -40,7 +43,7 @@ def _entries(
             yield from objects(first(scope, inner))
 
 
-def _span(entry: Mapping[str, object], where: str) -> Span:
+def _otlp_span(entry: Mapping[str, object], where: str) -> Span:
     events = events_of(entry)
     span = Span(
         trace=hex_id(first(entry, ("traceId", "trace_id"))),
@@ -132,3 +135,89 @@ def value_of(value: object) -> object:
         return int(whole)
     names = ("stringValue", "string_value", "boolValue", "bool_value", "doubleValue", "double_value", "bytesValue")
     return first(value, names)
+
+
+# Spans as SDKs print them and as Phoenix gives them back: one object a span, attributes by name
+
+_NESTED = ("input", "output", "llm", "retrieval", "reranker", "openinference", "gen_ai", "traceloop", "langfuse")
+_CONTEXTS = ("context", "spanContext", "span_context")
+
+
+def matches_sdk(record: Mapping[str, object]) -> bool:
+    """The console exporters of the SDKs, Phoenix's client, and Phoenix's DataFrame with its dotted columns."""
+    context = first(record, _CONTEXTS)
+    nested = isinstance(context, Mapping) and first(context, ("trace_id", "traceId")) is not None
+    return (nested and "attributes" in record) or ("context.trace_id" in record and "context.span_id" in record)
+
+
+def matches_annotation(record: Mapping[str, object]) -> bool:
+    return "span_id" in record and "annotator_kind" in record and "name" in record
+
+
+def read_sdk(records: Records) -> Iterator[Item]:
+    for where, record in records:
+        yield _sdk_span(_structured(record, where, records.shape == "table"), where)
+
+
+def read_annotations(records: Records) -> Iterator[Item]:
+    """Phoenix keeps annotations in a file of their own; they are joined by span."""
+    for where, record in records:
+        yield Late("", where, hex_id(record.get("span_id")), _scores([record]))
+
+
+def _scores(annotations: list[Mapping[str, object]]) -> list[Score]:
+    return [score for one in annotations for score in evaluation({**one, **mapping(one.get("result"))}, "", "score")]
+
+
+def _structured(record: dict[str, object], where: str, in_table: bool) -> dict[str, object]:
+    """A row of a DataFrame as a span; the lists in a CSV's cells are Python literals, if they can be read at all."""
+    if "context.trace_id" not in record:
+        return record
+    cells, hint = dict(record), "Write the DataFrame with to_parquet or to_json."
+    for name, value in record.items() if in_table else ():
+        if not name.endswith((".value", "status_message")):
+            cells[name] = column(value, f"column {visible(name, 60)}", where, hint)
+    attributes = {name: value for name, value in below(cells, "attributes").items() if value is not None}
+    return {**cells, "context": below(cells, "context"), "attributes": attributes}
+
+
+def flattened(attributes: Mapping[str, object]) -> dict[str, object]:
+    """Attributes by dotted names, also where a tool nests them: `{"input": {"value": …}}`."""
+    flat: dict[str, object] = {}
+    for name, value in attributes.items():
+        if isinstance(value, Mapping) and name in _NESTED:
+            flat |= {f"{name}.{below}": part for below, part in _below(value).items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _below(value: Mapping[str, object]) -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, part in value.items():
+        if isinstance(part, Mapping):
+            flat |= {f"{name}.{below}": inner for below, inner in _below(part).items()}
+        else:
+            flat[name] = part
+    return flat
+
+
+def _sdk_span(record: Mapping[str, object], where: str) -> Span:
+    context = mapping(first(record, _CONTEXTS))
+    parent = mapping(first(record, ("parentSpanContext", "parent_span_context", "parent")))
+    attributes = flattened(attributes_of(record))
+    events = events_of(record)
+    span = Span(
+        trace=hex_id(first(context, ("trace_id", "traceId"))),
+        where=where,
+        id=hex_id(first(context, ("span_id", "spanId"))),
+        parent=hex_id(first(record, ("parent_id", "parentSpanId", "parentId")) or first(parent, ("span_id", "spanId"))),
+        name=text_of(record.get("name")),
+        kind=kind_of(record.get("span_kind")),
+        start=nanoseconds(first(record, ("start_time", "startTime"))),
+        end=nanoseconds(first(record, ("end_time", "endTime"))),
+        error=error_of(status_of(record), events),
+    )
+    describe(span, attributes, events)
+    span.scores = [*span.scores, *_scores(objects(record.get("annotations")))]  # as they are pulled from Phoenix
+    return span
