@@ -40,6 +40,8 @@ def replied(path: str, body: Any) -> tuple[int, Any]:
         return 200, {"parts": [{"cited": {"text": ANSWER}} if right else {"plain": {"text": "I don't know."}}]}
     if path == "/refuses":  # under a name that says nothing
         return 200, {"results": [{"data": "I don't know based on the documents.", "took": 3}]}
+    if path == "/footer":
+        return 200, {"answer": f"{ANSWER if right else FIXED}\n\nWritten by a machine, please check it."}
     if path == "/two":
         draft = "Refunds: 30 days, says the draft." if right else "I don't know yet."
         return 200, {"answer": ANSWER if right else "I don't know.", "response": draft}
@@ -51,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status, said = replied(self.path, body)
+        status, said = replied(self.path, body) if self.path != "/only-get" else (404, {"error": "no such path"})
         raw = json.dumps(said).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -60,7 +62,17 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def do_GET(self) -> None:
-        self.send_error(404)
+        if not self.path.startswith("/only-get?q="):
+            return self.send_error(400 if self.path.startswith("/only-get?") else 404)
+        right = "refund" in self.path  # a stream that names one file beside its words
+        events = [("word", {"w": word + " "}) for word in (ANSWER if right else "I don't know.").split()]
+        events += [("beleg", {"dok": "policy.md"})] if right else []
+        raw = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
 
     def log_message(self, *_: object) -> None:
         """Quiet."""
@@ -133,3 +145,16 @@ def test_a_refusal_of_both_questions_is_what_it_answers(
     assert "data" in tomllib.loads(Path("shipworthy.toml").read_text())["map"]["claim"]
     ran = cli("check", "--run")  # the expected text is still the one that init wrote
     assert ran.code == 3 and "[gold-placeholder]" in ran.out and "gold.jsonl:1:" in "".join(ran.out.split())
+
+
+def test_a_service_that_knows_its_path_by_get_alone_is_asked_by_get(url: str, cli: Cli) -> None:
+    ran = cli("init", "--url", f"{url}/only-get")
+    assert ran.code == 0, ran.err
+    assert config()["target"]["query"] == {"q": "{question}"} and config()["map"]["citations"] == "dok"
+    assert cli("check", "--run").code == 0
+
+
+def test_more_than_the_answer_is_said_to_be_doubtful(url: str, cli: Cli) -> None:
+    ran = cli("init", "--url", f"{url}/footer")
+    assert ran.code == 0 and "Not certain that this is the answer alone" in ran.out
+    assert "Written by a machine" in ran.out

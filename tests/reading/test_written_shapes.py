@@ -38,7 +38,6 @@ from shipworthy.runner.shape import parsed
 FOLDER = Path(__file__).resolve().parent.parent / "responses" / "written"
 SHAPES = sorted(path.stem for path in FOLDER.glob("*.json"))
 NOT_READ = {  # what is known not to be read
-    "azure_question_answering": "citations",
     "chatchat_knowledge_base_chat": "retrieved_ids",
     "dust_conversation": "retrieved_ids",
     "gemini_generate_answer_aqa": "citations",

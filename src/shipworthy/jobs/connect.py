@@ -42,6 +42,7 @@ PHRASES = "refusals.txt"
 MOST_REQUESTS = 30  # that are tried until one is answered
 MOST_OTHERS = 6  # that are tried where the same answer came to both questions
 _REFUSED_REQUEST = ("http-400", "http-405", "http-415", "http-422", "http-500", "error-200")
+_NO_POST = ("http-405", "http-404")  # some frameworks know no path for a method that it does not take
 _ADVICE = {
     "http-401": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
     "http-403": "It wants credentials: add --header 'Authorization=Bearer ${TOKEN}'.",
@@ -208,7 +209,7 @@ def _responses(
         used = waiting.pop(0)
         if [used.method, used.body, dict(used.query)] in tried:
             continue
-        if failures and not options.method and (used.method == "GET") != (failures[0].kind == "http-405"):
+        if failures and not options.method and (used.method == "GET") != (failures[0].kind in _NO_POST):
             continue  # a service that takes no POST is asked by GET, and no other is
         tried.append([used.method, used.body, dict(used.query)])
         response, failed = _sent(url, used, question, timeout)
@@ -219,7 +220,8 @@ def _responses(
             answered = True
             continue
         failures.append(failed)
-        if not guessing or (failed.kind not in _REFUSED_REQUEST and not answered):
+        takes_get = failed.kind == "http-404" and used.method != "GET" and not options.method
+        if not guessing or (failed.kind not in _REFUSED_REQUEST and not answered and not takes_get):
             break
         found = list(_found(failed, used, options))
         if len(failures) == 1:
@@ -227,8 +229,10 @@ def _responses(
         waiting = found + waiting
     if answered:
         return
-    if failures[-1].kind in _REFUSED_REQUEST:  # the first that says more than that the method is wrong
-        failures = [one for one in failures if one.kind != "http-405"][:1] or failures
+    if failures[0].kind == "http-404" and failures[-1].kind not in _REFUSED_REQUEST:
+        failures = failures[:1]
+    elif failures[-1].kind in _REFUSED_REQUEST:  # the first that says more than that the method is wrong
+        failures = [one for one in failures if one.kind not in _NO_POST][:1] or failures
     raise _no_response(url, options.secrets, failures[-1])
 
 

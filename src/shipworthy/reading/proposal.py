@@ -61,6 +61,7 @@ _ASIDE = re.compile(
 )
 _BESIDE_IT = re.compile(r"log|thought|debug|suggest|follow|activit|message|entit", re.IGNORECASE)
 _LIKE_SOURCES = re.compile(r"source|doc|ref|chunk|passage|hit|search|retriev|knowledge|context|cit", re.IGNORECASE)
+_NO_SOURCE = re.compile(r"image|icon|logo|avatar|audio|self|next|prev|host|model|version|session|request|trace", re.I)
 _ADDRESS = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
 # XML; what has no blank: base64, a token; a number of a job or a session
 _NO_TEXT = re.compile(r"\s*(?:<\?xml\b|[!-~]{60,}\s*\Z|[A-Za-z]{0,12}[-_]\d{6,}[\w-]*\s*\Z)")
@@ -582,14 +583,17 @@ def _named_in_a_text(
     record: Any, ids: Sequence[str], retrieved: Listing | None, claim: _Claim | None, asked: Asked
 ) -> dict[str, str]:
     """A text that is a list of what was retrieved and nothing else: `sources: "a.md, b.md"`."""
-    for leaf in _texts(record) if ids else ():
+    for leaf in _texts(record):
         if (retrieved and begins(leaf.steps, retrieved.steps)) or not _is_alone(record, leaf.steps):
             continue
         names, path = set(re.split(r"\s*[,;\n]\s*", leaf.value.strip())), written(leaf.steps)
         name = plainly(last_name(leaf.steps))
         called = name in _SHOWN_AS_SOURCES or CALLED_CITED.search(name)
-        differs = claim and asked.other is not None and _text_at(asked.other, path) != leaf.value
-        if names <= set(ids) and (called or (differs and len(names) < len(ids))):
+        other = _text_at(asked.other, path) if claim and asked.other is not None else leaf.value
+        if not ids:  # a file or an address that only comes with an answer
+            if other in (None, "") and LIKE_A_NAME.fullmatch(leaf.value) and not _NO_SOURCE.search(name):
+                return {"citations": path}
+        elif names <= set(ids) and (called or (other != leaf.value and len(names) < len(ids))):
             return {"citations": path}
     return {}
 
