@@ -20,12 +20,13 @@ __all__ = ["FORMATS", "form_of", "pieces", "render", "summary", "write"]
 class Format(NamedTuple):
     """A module with `render(decision or board)`, the ending of its files, and whether people may want it printed.
 
-    One that may be long has `pieces` instead, which gives bytes bit by bit.
+    One that may be long has `pieces` instead, which gives bytes bit by bit. `made_by` names another function.
     """
 
     module: str
     ending: str = ""
     printed: bool = False
+    made_by: str = ""
 
 
 _ALL = {
@@ -37,10 +38,10 @@ _ALL = {
     "github": Format("github", printed=True),
     "html": Format("html", ".html", printed=True),
     "badge": Format("badge", ".svg"),
-    "shields": Format("shields", ".badge.json"),
+    "shields": Format("badge", ".badge.json", made_by="shields"),
     "openmetrics": Format("openmetrics", ".prom"),
-    "csv": Format("csv", ".csv"),
-    "parquet": Format("parquet", ".parquet"),
+    "csv": Format("tsv", ".csv", made_by="csv_pieces"),
+    "parquet": Format("tsv", ".parquet", made_by="parquet"),
     "otlp": Format("otlp", ".otlp.json"),
     "mlflow": Format("mlflow", ".mlflow.json"),
 }
@@ -58,11 +59,11 @@ def render(shown: Decision | Board, form: str) -> bytes:
 def pieces(shown: Decision | Board, form: str) -> Iterable[bytes]:
     """The report bit by bit where the format allows it, so that a report of a million items takes little memory."""
     module: Any = import_module(f".{_ALL[form].module}", __name__)
-    if hasattr(module, "pieces"):
-        bit_by_bit: Iterable[bytes] = module.pieces(shown)
-        return bit_by_bit
-    text: str | bytes = module.render(shown)
-    return [text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")]
+    made_by = _ALL[form].made_by or ("pieces" if hasattr(module, "pieces") else "render")
+    made: str | bytes | Iterable[bytes] = getattr(module, made_by)(shown)
+    if isinstance(made, str):
+        made = made.encode("utf-8", "backslashreplace")
+    return [made] if isinstance(made, bytes) else made
 
 
 def summary(shown: Decision | Board, already: int = 0) -> bytes:

@@ -1,10 +1,11 @@
-"""Badge: the verdict as a small SVG for a README, with nothing in it that is not ours."""
+"""Badge: the verdict as a small SVG for a README, with nothing in it that is not ours; and as data for shields.io."""
 
 from __future__ import annotations
 
 from html import escape
 
 from . import views
+from .json import dumps
 
 LABEL = "shipworthy"
 COLOURS = {"SHIP": "#2ea44f", "NO-SHIP": "#cf222e", "NO VERDICT": "#9a6700", "MEASURED": "#57606a"}
@@ -34,3 +35,10 @@ def words(shown: views.Shown) -> str:
     pairs = [views.gates_held(decision) for decision in views.decisions(shown)]
     held, among = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
     return shown.verdict if held == among else f"{shown.verdict} {held}/{among} gates"
+
+
+def shields(shown: views.Shown) -> bytes:
+    """The same badge as the JSON that an endpoint badge of shields.io reads."""
+    colour = COLOURS[shown.verdict].removeprefix("#")
+    badge = {"schemaVersion": 1, "label": LABEL, "message": words(shown), "color": colour}
+    return dumps(badge | ({"isError": True} if shown.verdict == "NO VERDICT" else {})) + b"\n"

@@ -1,13 +1,18 @@
-"""Per-item verdicts as tab-separated values, safe to open in a spreadsheet and to print in a CI log."""
+"""Per-item verdicts as a table: tab-separated values, CSV, Parquet.
+
+The texts are safe to open in a spreadsheet, where no cell is a formula; TSV is safe to print in a CI log too.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Iterator
 
 from ..core.board import Board
 from ..core.decision import Decision
 from ..core.evidence import Row
-from ..text import FORMULA, one_line
+from ..text import FORMULA, one_line, visible
 
 _QUOTED = (*FORMULA, "\t", "\r", "'", "::")
 
@@ -61,3 +66,52 @@ def cell(value: object) -> str:
         value = " ".join(map(str, value))
     text = one_line(str(value))
     return f"'{text}" if text.startswith(_QUOTED) else text
+
+
+def csv_pieces(shown: Decision | Board) -> Iterator[bytes]:
+    """The same columns, quoted as RFC 4180 has it."""
+    items = rows_of(shown)
+    columns = columns_of(items)
+    yield _quoted(map(cell, columns))
+    for item in items:
+        yield _quoted(cell(item.get(column)) for column in columns)
+
+
+def _quoted(cells: Iterable[str]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().encode("utf-8", "backslashreplace")
+
+
+def parquet(shown: Decision | Board) -> bytes:
+    """The same columns with types: true and false, numbers, texts; a column of mixed values is text."""
+    import pyarrow
+    import pyarrow.parquet
+
+    items = rows_of(shown)
+    columns = {visible(name): _column(item.get(name) for item in items) for name in columns_of(items)}
+    table = pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(table, out)
+    return out.getvalue()
+
+
+def _column(values: Iterable[object]) -> list[object]:
+    listed = list(values)
+    kinds = {type(value) for value in listed if value is not None}
+    if kinds <= {bool} or (kinds <= {int} and all(_fits(value) for value in listed)):
+        return listed
+    if kinds <= {int, float}:
+        return [None if value is None else float(str(value)) for value in listed]
+    return [None if value is None else _plain_text(value) for value in listed]
+
+
+def _fits(value: object) -> bool:
+    return not isinstance(value, int) or abs(value) < 1 << 63
+
+
+def _plain_text(value: object) -> str:
+    """Text as it is, except what Parquet can't hold; a list as words."""
+    if isinstance(value, (list, tuple)):
+        value = " ".join(map(str, value))
+    return str(value).encode("utf-8", "backslashreplace").decode()
