@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -174,9 +173,15 @@ def _written(context: click.Context) -> Iterator[tuple[str, str]]:
     for param in filter(is_output, context.command.params):
         names = next((FOLDERS[name] for name in param.opts if name in FOLDERS and param.metavar == "DIR"), ())
         for path in _texts(context.params.get(param.name or "")):
-            for file in [str(file) for name in names for file in Path(path).glob(name)] if names else [path]:
+            for file in _in_folder(path, names) if names else [path]:
                 if os.path.isfile(file):
                     yield param.opts[-1], file
+
+
+def _in_folder(path: str, names: tuple[str, ...]) -> list[str]:
+    from glob import glob  # which a small score does without
+
+    return [os.path.join(path, file) for name in names for file in glob(name, root_dir=path)]
 
 
 def _read(context: click.Context) -> Iterator[str]:
