@@ -21,6 +21,7 @@ from shipworthy.engines import disk, memory
 from shipworthy.errors import EnvironmentFailure, ShipworthyError, UsageError
 from shipworthy.jobs import evaluate as door
 from shipworthy.suites import load_suite
+from shipworthy.suites.ranking.suite import SUITE as ranking
 
 
 @pytest.fixture
@@ -202,6 +203,26 @@ def test_an_engine_of_another_name_is_an_error_that_names_those_there_are(
     assert not now or f"It is {now} now" in str(refused.value)
     ran = cli("score", "--gold", str(inputs[0]), "--trace", str(inputs[1]), "--engine", name)
     assert ran.code == 2 and (f"It is {now} now" if now else "'auto', 'memory', 'disk', 'dask'") in ran.err
+
+
+def test_a_large_trec_run_is_judged_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only ranks are kept of it, so that a temporary folder would save nothing."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("shipworthy.engines.LARGE", 1)
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\n")
+    (tmp_path / "run.txt").write_text("q1 Q0 a 1 2 t\n")
+    seen: list[int] = []
+
+    def watched(case: Any, context: Any) -> Any:
+        seen.append(len(list(folder.iterdir())))
+        return ranking.judge(case, context)
+
+    suite = msgspec.structs.replace(ranking, judge=watched)
+    monkeypatch.setattr("shipworthy.suites.ranking.suite.SUITE", suite)
+    evaluate("retrieval", qrels=tmp_path / "qrels.txt", run=tmp_path / "run.txt", engine="auto", jobs=1)
+    assert seen == [0]
 
 
 def test_small_files_are_judged_in_memory_and_large_ones_from_disk(

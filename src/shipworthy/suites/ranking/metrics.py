@@ -402,9 +402,10 @@ class MeanOfLists(Mean, frozen=True, kw_only=True):
     choices: Choices
 
     def measure(self, tally: Tally) -> Measure:
-        values: dict[Ratio, int] = {}
-        for lists, count in tally.groups(LISTS).items():
-            worth = ratio(self.wanted, cast(Sequence[Ranked], lists), self.choices.denominator, self.choices.recall)
+        how, values = (self.choices.denominator, self.choices.recall), dict[Ratio, int]()
+        one = rule(self.wanted, *how)
+        for lists, count in cast(dict[Sequence[Ranked], int], tally.groups(LISTS)).items():
+            worth = one(lists[0]) if len(lists) == 1 else ratio(self.wanted, lists, *how)
             values[worth] = values.get(worth, 0) + count
         spread = stats.ratio_spread(values)
         if spread is None:  # no value, or an nDCG that is above 1 in its last bit
