@@ -135,6 +135,7 @@ def test_who_names_a_value_after_a_lack_has_not_refused(question: str, claim: st
         ("Kto wykonał stół?", "Opis nic nie mówi o osobie, która wykonała stół."),
         ("이 약은 보험이 되나요?", "죄송하지만 문서에서 관련 내용을 확인하지 못했습니다. 보험사에 문의해 주세요."),
         ("¿Cuál es la clave?", "Lo siento, no puedo darte ese dato."),
+        ("Wer leitet das Werk?", "Diese Angabe liegt mir leider nicht vor."),
     ],
 )
 def test_a_refusal_is_one_in_other_words_too(question: str, claim: str) -> None:
