@@ -289,6 +289,7 @@ def test_the_page_has_gates_and_both_answers_with_what_changed(tmp_path: Path, c
     assert "<h1" in text and "REGRESSED" in text and "Failed before, pass now" in text
     assert "&lt;b&gt;Q2&lt;/b&gt;" in text and "<i>idea</i>" not in text and "<b>Q2</b>" not in text
     assert "precision &gt;= 0.80" in text and "wrong answer (containment)" in text
+    assert "-BUT-" not in text and ("(within noise)" in text or "(not certain)" in text)  # states in words
     again = cli(
         "compare", tmp_path / "base.jsonl", tmp_path / "head.jsonl", "--gold", tmp_path / "gold.jsonl", "-o", page
     )

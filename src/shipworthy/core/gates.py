@@ -349,6 +349,12 @@ def state_in_words(outcome: Outcome) -> str:
     return {"NO-DATA": "NO DATA", "NOT-APPLICABLE": "n/a"}.get(outcome.state, outcome.state)
 
 
+def short_state(state: str) -> str:
+    """A state that a report has, in words, where there is no room for why."""
+    short = {"PASS-BUT-UNPROVEN": "PASS (not certain)", "FAIL-BUT-CLOSE": "FAIL (within noise)"}
+    return (short | {"NO-DATA": "NO DATA", "NOT-APPLICABLE": "n/a"}).get(state, state)
+
+
 # --- gates from numbers rather than from their written form, and numbers as people write them ---
 
 Number = Fraction | float | str

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from ..core.gates import short_state
 from ..history import SHORT, RecordedRun
 from ..history.items import side_by_side
 from ..history.records import SHORT_COMMIT, git_log, shown_name
@@ -54,7 +55,6 @@ CHECKS = 50  # on a page of runs
 LISTED = 100  # failing questions of the overview
 BRANCHES = 200  # on the first page
 CARDS = 40_000  # bytes of failing questions that the report of a run shows in detail
-_STATES = {"PASS-BUT-UNPROVEN": "PASS (not certain)", "FAIL-BUT-CLOSE": "FAIL (within noise)", "NOT-APPLICABLE": "n/a"}
 
 
 # The first page
@@ -414,7 +414,7 @@ def _beside_gates(branch: Branch, a: RecordedRun, b: RecordedRun) -> list[dict[s
             {
                 key: {
                     "value": _rounded(row.get("value")),
-                    "state": _STATES.get(str(row.get("state")), brief(row.get("state", ""), 24)),
+                    "state": brief(short_state(str(row.get("state", ""))), 24),
                     "mood": GATE_MOODS.get(str(row.get("state")), "good"),
                 }
                 for key, row in outcomes.items()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..._version import __version__
+from ...core.gates import short_state
 from ...history.items import side_by_side
 from ...reading.reports import Passing, reason_of, row_name
 from ...suites import SUITES, load_suite, passing_rule
@@ -102,7 +103,7 @@ def _gates(base: Mapping[str, Any], head: Mapping[str, Any]) -> list[tuple[str, 
             tone = "" if not outcome else "good" if outcome.get("holds") else "bad"
             value = outcome.get("value")
             shown = figure(round(value, 3) if isinstance(value, float) else value)
-            cells.append((visible(str(outcome.get("state", "–")), 40), shown, tone))
+            cells.append((visible(short_state(str(outcome.get("state", "–"))), 40), shown, tone))
         found.append((visible(gate, 120), cells))
     return sorted(found, key=lambda one: (one[1][0][2] == one[1][1][2], one[1][1][2] != "bad"))
 
