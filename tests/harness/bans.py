@@ -61,7 +61,7 @@ MAY_CONNECT = {
 MAY_START = {
     "runner": "runs the commands and Python targets that the user names",
     "engines/workers.py": "worker processes that read and judge parts",
-    "gold/wording.py": "runs the command of --word that the user names",
+    "gold/build.py": "runs the command of --word that the user names",
     "jobs/commit.py": "asks git for the commit",
 }
 # Where a name that is imported does not stand in the source.
