@@ -61,6 +61,8 @@ def _asked(row: Row, rows: Sequence[tuple[int, Row]]) -> Asked:
 def _by_form(rows: Sequence[Row], known: Mapping[str, str]) -> dict[str, str]:
     """What the columns of a gold set are whose names say nothing, as in another language: questions end in their sign,
     sources and ids have no blanks, and the one text that is left is what is expected."""
+    if any(name.strip().endswith(_ASKS) for row in rows for name in row):
+        return {}  # the first line is no header
     taken = {*known.values(), "answerable", "gold_claim_substr", "gold_citations", "qid"}
     texts: dict[str, list[str]] = {}
     for row in rows:
