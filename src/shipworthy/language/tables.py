@@ -34,10 +34,10 @@ def words_of(name: str, key: str) -> tuple[str, ...]:
 
 
 @cache
-def roughly() -> re.Pattern[str]:
-    """A word for "about", in any language, before a number."""
-    words = "|".join(re.escape(word).replace("_", " ") for word in words_of("words", "roughly"))
-    return re.compile(rf"\A\s*(?:{words})\s*(?=[$€£¥₹]?\s?\d)", re.I)
+def roughly() -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """Words for "about" in any language, and an expression for one before a number."""
+    words = tuple(word.replace("_", " ") for word in words_of("words", "roughly"))
+    return words, re.compile(rf"\A(?:{'|'.join(map(re.escape, words))})\s*(?=[$€£¥₹]?\s?\d)", re.I)
 
 
 @cache

@@ -341,6 +341,11 @@ def test_a_regular_expression_is_searched_in_the_claim_as_written() -> None:
     assert "does not match the expected pattern" in card("nothing", [r"\d+"], match="regex")["says"]
 
 
+def test_a_regular_expression_that_begins_like_a_rounded_number_stays_as_it_is() -> None:
+    assert judged("It is ~30 days.", ["~30 days"], match="regex")["contained"]
+    assert not judged("It is 30 days.", ["~30 days"], match="regex")["contained"]
+
+
 def test_a_regular_expression_that_runs_away_is_stopped() -> None:
     assert not judged("a" * 60 + "!", [r"(a|aa)+$"], match="regex")["contained"]
 

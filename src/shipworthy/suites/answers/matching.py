@@ -82,17 +82,19 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
 
 
 def _needles(texts: Sequence[str], mode: str) -> tuple[Needle, ...]:
-    folded = [(text, written) for written in map(_stated, texts) if (text := fold(written))]
+    stated = texts if mode == "regex" else map(_stated, texts)
+    folded = [(text, written) for written in stated if (text := fold(written))]
     return tuple([Needle(text, written, _answer(text, mode) if len(text) < 7 else "") for text, written in folded])
 
 
 def _stated(text: str) -> str:
     """An expected text without the word that only says that its number is rounded: about 376,000."""
-    if not _counts(text) or text[:1].isdigit():
+    if text[:1].isdigit() or not _counts(text):
         return text
     from ...language.tables import roughly
 
-    return roughly().sub("", text, count=1)
+    words, pattern = roughly()
+    return pattern.sub("", text, count=1) if text.lower().startswith(words) else text
 
 
 def _answer(text: str, mode: str) -> str:
