@@ -69,6 +69,9 @@ def replied(path: str, body: dict[str, Any]) -> tuple[int, Any]:
     if path == "/described":
         right = set(body) == {"topic", "ask_for", "limit"} and isinstance(body["limit"], int)
         return (200, body["ask_for"]) if right else (400, {"error": "bad request"})
+    if path == "/silent-about-the-rest":
+        right = {"query", "user", "inputs"} <= set(body)
+        return (200, body["query"]) if right else (400, {"message": "query is required in the JSON body"})
     if path == "/envelope":
         said = {"code": 101, "message": "required argument are missing: utterance; ", "data": None}
         return (200, body["utterance"]) if "utterance" in body else (200, said)
@@ -202,6 +205,7 @@ def test_a_body_of_any_form_is_read(url: str, cli: Cli, path: str) -> None:
         ("/large", "max_response_bytes under [target]"),
         ("/mislabelled", "name its charset in Content-Type"),
         ("/model", '"model": "MODEL"'),
+        ("/silent-about-the-rest", "A body with query was refused too."),
         ("/ring", "It redirects to itself"),
         ("/failed", "an error with status 200"),
     ],

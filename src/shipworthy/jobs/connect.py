@@ -319,6 +319,11 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
     advice = _ADVICE.get(kind, """Say what it takes: --body '{"question": "{question}"}'.""")
     if kind in _REFUSED_REQUEST and (CHAT_PATH.search(url) or re.search(r"\bmodel\b", failure.what)):
         advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **CHAT})}'."
+    elif kind in ("http-400", "http-422") and (named := named_missing(failure.seen)):
+        body = json.dumps({named[0][-1]: "{question}"})
+        advice = (
+            f"A body with {named[0][-1]} was refused too. Give all that its documentation asks for: --body '{body}'."
+        )
     elif kind == "redirect" and urlsplit(url).path in failure.what.partition(" to ")[2].partition(";")[0]:
         advice = "It redirects to itself: check the path and whether it wants credentials (--header)."
     elif kind == "bad-json" and "not UTF-8" in failure.what:
