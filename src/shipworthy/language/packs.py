@@ -263,7 +263,7 @@ def _by_script(text: str, question: str) -> str:
     own = (name for name, chars in rivals.items() if not set(chars).isdisjoint(text.lower()))
     if found := next(own, ""):
         return found
-    counts = dict(zip(_told_apart(), _counts(_scores(text)), strict=True))
+    counts = dict(zip(_languages(), _counts(_scores(text)), strict=True))
     return max([best, *rivals], key=counts.__getitem__)
 
 
@@ -297,11 +297,12 @@ def _most(scores: int, least: int) -> str:
     most = max(counts)
     if most < least or counts.count(most) > 1:
         return ""
-    return _told_apart()[counts.index(most)]
+    return _languages()[counts.index(most)]
 
 
 @cache
-def _told_apart() -> tuple[str, ...]:
+def _languages() -> tuple[str, ...]:
+    """Those that can be told, English first: the order of the digits."""
     return tuple(_common_words())
 
 

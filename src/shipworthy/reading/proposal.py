@@ -48,12 +48,8 @@ CLAIM_NAMES = (
 )
 CITED_NAMES = ("citations", "sources", "source_documents", "source_nodes", "references", "cited_ids")
 RETRIEVED_AS_CITED = ("source_documents", "source_nodes")  # LangChain and LlamaIndex list here all that was retrieved
-_SHOWN_AS_SOURCES = (
-    "sources",
-    "references",
-    "source",
-    "reference",
-)  # what a service shows under these names is what it cites
+# What a service shows under these names is what it cites.
+_SHOWN_AS_SOURCES = ("sources", "references", "source", "reference")
 _ASIDE = re.compile(
     r"reason|think|thought|prompt|quer(y|ies)|question|input|instruct|system|debug|log|trace|title|name|model|"
     r"context|status|error|warning|role|type|url|lang|(^|_)id$|time|date|version|session|suggest|follow",

@@ -202,7 +202,8 @@ def first_lines(findings: Findings) -> dict[str, str]:
     """What of a service is not judged, or can't be, for the report's first lines; see `lines`."""
     tally, failing = findings.tally, {one.gate.metric for one in findings.outcomes if _stops(one)}
     checked = tally["answered"] - tally["right_unchecked"]
-    right = f"; {tally['said_right']} of {plural(checked, 'answer')} say what is expected"
+    said = tally["said_right"]
+    right = f"; {said} of {plural(checked, 'answer')} {'says' if said == 1 else 'say'} what is expected"
     found = lines(
         findings.context.options,
         answered=tally["answered"],
