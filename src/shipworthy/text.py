@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 
 
 def fold(text: str) -> str:
@@ -16,12 +15,6 @@ def fold(text: str) -> str:
             return lowered.strip()
         return " ".join(lowered.split())
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
-
-
-@lru_cache(maxsize=8)
-def folded_claim(claim: str) -> str:
-    """The same of a claim, at which several rules look one after the other."""
-    return fold(claim)
 
 
 def tidy(text: str) -> str:

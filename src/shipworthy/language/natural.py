@@ -12,8 +12,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from ..text import folded_claim
-from .tables import glance, quick_bytes, quick_words, table, word_set
+from .packs import glance
+from .tables import quick_words, table, word_set
 
 REFUSAL, DOUBTFUL, ANSWER = "refusal", "doubtful", "answer"
 
@@ -59,7 +59,7 @@ def read(claim: str, question: str = "") -> str:
     claim = claim[:READ]
     if claim.endswith(("?", "—", "–", "-")) and _says_nothing(claim, question):
         return REFUSAL
-    if not _may_lack(folded_claim(claim)):
+    if not glance(claim).lacks:
         return ANSWER
     # quotes are somebody else's words
     text = _QUOTED.sub("x", _written_out(claim.lower().strip().strip('"')))
@@ -182,14 +182,6 @@ class _Added:
         new = {word for word in sentence.has if word[0] != "{"} - self.words
         new -= word_set("words", "stop") | _lists()["{joint}"]
         return {stem(word) for word in self.words}.issuperset(map(stem, new))
-
-
-def _may_lack(text: str) -> bool:
-    """A quick look at a text in lower case: whether it has a word of a lack, written out or not."""
-    text = text.replace("*", "") if "*" in text else text
-    if "n't" in text or "n’t" in text or "n/a" in text:
-        return True
-    return not quick_bytes("signs").isdisjoint(glance(text))
 
 
 def _conclusion(told: list[str], said: list[Sentence]) -> int:

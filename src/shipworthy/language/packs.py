@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..text import folded_claim
+from ..text import fold
 from .edges import is_hangul, is_spaceless
 from .spelling import letters
-from .tables import ASCII_LETTERS, glance
+from .tables import quick_words
 
 FOLDER = os.path.join(os.path.dirname(__file__), "packs")
 FEW = 40  # characters that `{gap}` may be
@@ -28,6 +29,9 @@ WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f]+[^\W\d_]*)*")
 _MARKUP = re.compile(r"\S*[/\\<>()\[\]{}=_*|@#]\S*")  # links, code and tables: no words of a language
 _NAMED = re.compile(r"\\\{(\w+)\\\}")
 _LISTED = re.compile(r"\{(\w+)\}")
+ASCII_LETTERS = bytes(  # by which translating leaves letters and blanks
+    byte if chr(byte).isalpha() and byte < 0x80 else 0x20 for byte in range(256)
+)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _VARIES = re.compile(r"[*{'’]")  # where a word of a list need not stand in a text as it is written
 _STUCK = "[\u0648\u0641\u0628\u0644\u0643]?"  # one-letter words that Arabic writes before a word
@@ -207,7 +211,6 @@ def base(lang: str) -> str:
     return re.split("[-_]", lang.strip().lower(), maxsplit=1)[0]
 
 
-@lru_cache(maxsize=16)  # a claim is looked at for refusals, and then for what it states
 def language(text: str, question: str = "", lang: str = "") -> str:
     """What was declared; else what the text is in; where that is short or mixed, what the question is in; English
     without either.
@@ -217,20 +220,65 @@ def language(text: str, question: str = "", lang: str = "") -> str:
     if lang:
         return base(lang)
     text = text[:READ]
-    return "en" if _is_english(text) else _told(text, question[:READ]) or "en"
+    return "en" if glance(text).english else _told_of(text, question[:READ]) or "en"
 
 
-def _is_english(text: str) -> bool:
-    """A quick look at the words of ASCII letters: whether English has clearly most of them, whatever the others are."""
-    known = _quickly_known()
-    english, *others = _counts(sum(map(known.__getitem__, known.keys() & glance(folded_claim(text)))))
-    doubt = 0 if text.isascii() else len(set(_NOT_ASCII.findall(text)))
-    return english > 1 and english > max(others) + doubt
+class Glance(NamedTuple):
+    """A quick look at a text: most answers are in English, lack nothing and deny nothing, and need no other."""
+
+    folded: str
+    english: bool  # it has clearly most of the words of ASCII letters, whatever the others are
+    lacks: bool  # if it is, it may say that there is no answer
+    denies: bool  # … may deny, take back, leave open or ask something
+
+
+@lru_cache(maxsize=4)  # a claim is looked at for its language, for refusals, and for denials
+def glance(text: str) -> Glance:
+    folded, plain = fold(text), text.isascii()
+    known, digits = _quickly_known()
+    words = frozenset(folded.encode("utf-8", "surrogatepass").translate(ASCII_LETTERS).split())
+    counts = sum(map(known.__getitem__, known.keys() & words)).to_bytes(digits.size, "little")
+    signs, telling, english, *others = digits.unpack(counts)
+    doubt = 0 if plain else len(set(_NOT_ASCII.findall(text)))
+    short = "n't" in folded or "n’t" in folded
+    lacks = signs > 0 or short or "n/a" in folded or ("*" in folded and glance(folded.replace("*", "")).lacks)
+    # letters may only look different from those of a negation
+    odd = not plain and ("ʼ" in folded or not unicodedata.is_normalized("NFKC", folded))
+    denies = short or odd or "?" in folded or (telling > 0 and _has_telling(folded, words))
+    return Glance(folded, english > 1 and english > max(others) + doubt, lacks, denies)
+
+
+def _has_telling(text: str, words: frozenset[bytes]) -> bool:
+    phrases = _phrases()
+    return any(phrase in text for word in phrases.keys() & words for phrase in phrases[word])
 
 
 @cache
-def _quickly_known() -> dict[bytes, int]:
-    return {word.encode(): languages for word, languages in _languages_of().items() if word.isascii()}
+def _phrases() -> dict[bytes, list[str]]:
+    """By the word that they begin with, the wordings that tell of a denial; an empty one where the word alone does."""
+    found: dict[bytes, list[str]] = {}
+    for entry in sorted(quick_words("telling")):
+        first, _, more = entry.partition("_")
+        found.setdefault(first.encode(), []).extend([f"{first} {more}"] if more else [""])
+    return found
+
+
+@cache
+def _quickly_known() -> tuple[dict[bytes, int], Struct]:
+    """Words of ASCII letters: whether they tell of a lack, of a denial, and the languages that they are common in."""
+    found = {word.encode(): tongues << 2 * _DIGIT for word, tongues in _languages_of().items() if word.isascii()}
+    for sign in quick_words("signs"):
+        if "/" not in sign:
+            word = sign.partition("_")[0].encode()
+            found[word] = found.get(word, 0) | 1
+    for word in _phrases():
+        found[word] = found.get(word, 0) | 1 << _DIGIT
+    return found, Struct(f"<{2 + len(_common_words())}H")
+
+
+@lru_cache(maxsize=16)
+def _told_of(text: str, question: str) -> str:
+    return _told(text, question)
 
 
 def _told(text: str, question: str) -> str:

@@ -291,10 +291,11 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
         return _unanswered(expected, trace)
     gold, answer, wanted = expected.gold, trace.answer, expected.citations
     answerable, asked = bool(gold.answerable), gold.question or trace.asked
-    claim, lang = answer.claim, expected.wanted.lang
+    claim = answer.claim
     retrieved, citations = listed, cited_ids = trace.retrieved, ids_of(answer.citations)
     exact = refusal.is_exact(claim)
-    read_as = natural.ANSWER if exact else judging.rule.reads(claim, asked, lang)
+    spoken = "" if exact else language(claim, asked, expected.wanted.lang)
+    read_as = natural.ANSWER if exact else judging.rule.reads(claim, asked, spoken)
     # what is in doubt counts against the pipeline: it is no refusal where it should refuse
     wider = refusal.counts(read_as, in_doubt=answerable)
     refused = exact or (wider and judging.declared)
@@ -302,7 +303,7 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
     status = "refused" if refused else "empty" if empty else "shipped"
     if judging.id_map is not None or expected.places:
         retrieved, citations = _comparable(expected, trace, judging)
-    unread = "" if exact or empty or is_read(spoken := language(claim, asked, lang)) else spoken
+    unread = "" if exact or empty or is_read(spoken) else spoken
     values = held_by(trace, refused)
     if unread and judging.require_language:
         values = more_held(values, lacks=(LANGUAGE,))

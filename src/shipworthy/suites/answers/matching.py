@@ -13,9 +13,9 @@ import msgspec
 from ...core.contracts import Gold
 from ...errors import DataError
 from ...language.edges import around, cut, prefixed
-from ...language.packs import base, language
-from ...language.tables import may_deny
-from ...text import fold, folded_claim
+from ...language.packs import Glance, base, glance, language
+from ...language.tables import roughly
+from ...text import fold
 
 PHONE = 9  # digits of a number that people write with whatever signs between them
 PLACES = 500  # where a text stands in a claim; whoever repeats it more often has not stated it once
@@ -42,7 +42,7 @@ class Needle(msgspec.Struct, frozen=True, gc=False):
     @property
     def denies(self) -> bool:
         """Whether it has a word of denial; few expected texts have."""
-        return may_deny(self.text)
+        return glance(self.text).denies
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -91,8 +91,6 @@ def _stated(text: str) -> str:
     """An expected text without the word that only says that its number is rounded: about 376,000."""
     if text[:1].isdigit() or not _counts(text):
         return text
-    from ...language.tables import roughly
-
     words, pattern = roughly()
     return pattern.sub("", text, count=1) if text.lower().startswith(words) else text
 
@@ -113,7 +111,7 @@ def state(expected: Wanted, claim: str) -> str:
     lang = expected.lang or language(claim, expected.gold.question)
     if lang != "en":
         expected = _localised(expected, lang)
-    elif expected.plain and _plainly(expected, _shown(claim)):
+    elif expected.plain and _plainly(expected, _look(claim)):
         return FOUND
     if expected.mode == "regex":
         return FOUND if any(_searches(needle.written, claim) for needle in expected.needles) else ABSENT
@@ -154,12 +152,15 @@ def _localised(expected: Wanted, lang: str) -> Wanted:
     return msgspec.structs.replace(expected, needles=needles, lang=lang, plain=False)
 
 
-def _plainly(expected: Wanted, claim: str) -> bool:
-    """Whether one of the texts stands as it is in a folded claim that denies nothing, which answers most questions."""
+def _plainly(expected: Wanted, look: Glance) -> bool:
+    """Whether one of the texts stands as it is in a claim that denies nothing, which answers most questions."""
+    if look.denies:
+        return False
+    claim = look.folded
     for needle in expected.needles:
         place = claim.find(needle.text)
         if place >= 0 and not (cut(claim, place, place + len(needle.text)) or prefixed(claim, place)):
-            return not may_deny(claim)
+            return True
     return False
 
 
@@ -368,11 +369,14 @@ def _worded(needle: Needle, expected: Wanted, claim: str) -> str:
 # --- one text in another ---
 
 
+def _look(claim: str) -> Glance:
+    """A quick look at the claim, without what it does not say."""
+    return glance(_said(claim) if "~~" in claim or "](" in claim or "<" in claim else claim)
+
+
 def _shown(claim: str) -> str:
     """The claim folded, without what it does not say."""
-    if "~~" in claim or "](" in claim or "<" in claim:
-        return folded_claim(_said(claim))
-    return folded_claim(claim)
+    return _look(claim).folded
 
 
 def _search(text: str, claim: str, needle: Needle, expected: Wanted) -> str:
@@ -411,7 +415,7 @@ def _denial(claim: str, start: int, end: int, written: str, expected: Wanted) ->
     """The words that deny what stands at this place; nothing where they stand in the text itself."""
     if start > 2 and claim[start - 2] in "ni" and (words := prefixed(claim, start)):  # as non-, un- and anti- end
         return words
-    if expected.lang in ("", "en") and not may_deny(claim):
+    if expected.lang in ("", "en") and not glance(claim).denies:
         return ""
     from ...language.denial import denied, negates  # most claims deny nothing, and need no reader
     from ...language.packs import pack
