@@ -73,6 +73,8 @@ def test_any_text_has_one_form(text: str) -> None:
         ("½ cup", "1/2 cup"),
         ("two thirds", "2/3"),
         ("from 3 to 5", "3–5"),
+        ("from 9:00 until 17:00", "9:00-17:00"),
+        ("from 9 am through 5 pm", "9 am to 5 pm"),
         ("$1.5m", "$1,500,000"),
         ("noon at 12 pm", "noon at 12:00"),
         ("12 am", "0:00"),
@@ -98,6 +100,21 @@ def test_what_is_said_leaves_out_what_is_not() -> None:
 @pytest.mark.parametrize("answer", ["", "?", "Is it?", "…", "Perhaps it is open.", "Yes and no, it depends."])
 def test_what_can_not_be_told_is_neither(answer: str) -> None:
     assert polarity(answer, "Is it open?", pack_of("en")) == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "said"),
+    [
+        ("I'm afraid not.", "Is it open?", "no"),
+        ("It's a no.", "Is it open?", "no"),
+        ("Maybe not.", "Is it open?", ""),
+        ("The tariff is nonrefundable.", "Is the tariff refundable?", "no"),
+        ("It is unavailable.", "Is it available?", "no"),
+        ("It is not unavailable.", "Is it available?", "yes"),
+    ],
+)
+def test_a_short_answer_and_a_word_with_its_opposites_prefix_are_read(answer: str, question: str, said: str) -> None:
+    assert polarity(answer, question, pack_of("en")) == said
 
 
 HOSTILE = ["1" * 200_000, "1," * 100_000, "1.111" * 40_000, "\\frac{" * 40_000, "<a " * 60_000, "~~x" * 60_000]

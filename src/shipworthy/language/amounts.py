@@ -66,7 +66,7 @@ def _forms(english: bool) -> list[Step]:
     months, bounds = words_of("words", "months"), table("contradiction")["bounds"]
     per = "|".join(sorted({*_PER, *_PER.values(), "day", "month", "week"}, key=len, reverse=True))
     ordinal = {word: n for n, word in enumerate(words_of("words", "ordinals"))}
-    money = rf"[$€£]?-?{NUM}(?:e-?\d+)?"
+    money = rf"[$€£]?-?{NUM}(?::\d\d|e-?\d+)?"
     decade = "".join(
         rf"(?<!\b{word})" for word in ("the ", "his ", "her ", "their ", "my ", "early ", "late ", "mid ", "mid-")
     )
@@ -107,6 +107,10 @@ def _forms(english: bool) -> list[Step]:
             [form(rf"(?<=[a-z])(?: ?/ ?| per )({per})\b", lambda match: "/" + _PER.get(match[1], match[1]))],
         ),
         (("between",), [form(rf"\bbetween ({money}(?: [a-z]+)?) and (?=[$€£]?-?\d)", r"\1 to ")]),
+        (
+            ("until", "till", "through"),
+            [form(rf"\bfrom ({money}(?: [a-z]+)?) (?:until|till|through) (?=[$€£]?-?\d)", r"\1 to ")],
+        ),
         (("from",), [form(rf"\bfrom (?={money}(?: [a-z]+)? to [$€£]?-?\d)", "")]),
         ("-", [form(rf"(?<![\w.,/-])({money}) ?- ?({money})(?![\w/-])", r"\1 to \2")]),
         ("v", [form(r"\b(?:version |v)(?=\d)", "")]),

@@ -18,6 +18,8 @@ OPEN = "open"
 _MARKS = re.compile(r"[^\w]*")
 _SIGNED = re.compile(r"\s*(?:[^\w\s]|\Z)")
 _NON = re.compile(r"\bnon-(?=\w)")
+_SIGN = re.compile(r"[^\w\s'’-]|$")
+_TURNING = ("un", "in", "im", "ir", "il", "non")  # before a word, its opposite
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -44,12 +46,21 @@ def sentences(text: str) -> list[str]:
 
 
 def _first_word(text: str, pack: Pack) -> str:
-    """Yes or no, where the answer begins with it: "Yes, no doubt", "Not any more.", but not "No fee is charged"."""
+    """Yes or no, where the answer begins with it, or its first few words end in it.
+
+    "Yes, no doubt", "Not any more.", "I'm afraid not.", but not "No fee is charged".
+    """
     text = text[_MARKS.match(text).end() :]  # type: ignore[union-attr]  # it matches nothing at least
     if pack.slot("both").match(text):
         return OPEN
     if pack.slot("not").match(text):
         return "" if pack.slot("idioms").match(text) else "no"
+    opening, *_ = _SIGN.split(text, maxsplit=1)
+    words = _TOKEN.findall(opening)
+    if 1 < len(words) <= 4 and not (pack.slot("idioms").search(opening) or _is_hedged(opening, pack)):
+        for said, last in (("no", pack.words("not")), ("no", pack.words("no")[:1]), ("yes", pack.words("yes")[:1])):
+            if words[-1] in last:
+                return said
     sure = pack.words("sure") or pack.words("yes")[:1]
     for said in ("yes", "no"):
         for word in sorted(pack.words(said), key=len, reverse=True):
@@ -81,24 +92,29 @@ def _short(sentence: str, pack: Pack) -> str:
 def _compared(asked: str, sentence: str, denied: bool, pack: Pack) -> str:
     """What the sentence says to what was asked; nothing where it is about something else."""
     wanted, had = matter(asked, pack), matter(sentence, pack)
-    shared, opposed = wanted & had, False
+    shared, turned, opposed = wanted & had, set[str](), False
     if pack.lang == "en":  # opposites are known of English only
         from .contradiction import contradicts
 
         opposed = contradicts(asked.rstrip("? "), sentence) is not None
+        turned = {word for word in wanted - had if any(prefix + word in had for prefix in _TURNING)}
     pronoun = _TOKEN.match(sentence.lstrip(" *-\"'"))
     stands_for = pronoun is not None and pronoun[0] in pack.words("pronouns") and len(shared) > 0
     forbids = bool(pack.has("forbids", sentence)) and not pack.has("forbids", asked)
     plainly_no = 4 * len(shared) >= len(wanted) and (forbids or _negative(sentence, pack))
-    if not wanted or not (opposed or stands_for or plainly_no or 2 * len(shared) >= len(wanted)):
+    if not wanted or not (opposed or stands_for or plainly_no or 2 * len(shared | turned) >= len(wanted)):
         return ""
-    if pack.has("hedges" if "hedges" in pack.lists else "maybe", sentence):
+    if _is_hedged(sentence, pack):
         return OPEN
     if pack.has("only", sentence) and shared < wanted:
         return "no"  # it is so of something else only
     edges = [0, *cuts(sentence, pack), len(sentence)]
     clause = max((sentence[a:b] for a, b in pairwise(edges)), key=lambda part: len(matter(part, pack) & wanted))
-    return "no" if opposed or _negative(clause, pack) != (denied != forbids) else "yes"
+    return "no" if opposed or _negative(clause, pack) != (denied != (forbids or bool(turned))) else "yes"
+
+
+def _is_hedged(text: str, pack: Pack) -> bool:
+    return bool(pack.has("hedges" if "hedges" in pack.lists else "maybe", text))
 
 
 def _negative(text: str, pack: Pack) -> bool:

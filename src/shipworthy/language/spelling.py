@@ -235,7 +235,7 @@ def _units() -> tuple[re.Pattern[str], Mapping[str, str]]:
     names = {name: line.split()[0] for line in words_of("words", "units") for name in line.split()}
     listed = "|".join(sorted(names, key=len, reverse=True))
     names |= {"s": "second", "-s": "second"}
-    return re.compile(rf"(\d)(?:[ ]?(?={listed})|[ ](?=s\b))({listed}|s)(?![\w'])"), names
+    return re.compile(rf"(\d)(?:[ ]?(?={listed})|[ ](?=s\b))({listed}|s)(?!'?\w)"), names
 
 
 @cache
