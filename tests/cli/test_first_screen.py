@@ -159,7 +159,7 @@ def test_the_board_speaks_plainly_with_the_short_name_in_brackets(cli: Cli, fold
 
 
 def test_explain_knows_every_reason_by_both_of_its_names(cli: Cli) -> None:
-    for name in (*SEVERITY, *retrieval.SEVERITY, "slow", "disagreement", "flagged-agreement", "unaccepted"):
+    for name in (*SEVERITY, *retrieval.SEVERITY, "acr", "slow", "disagreement", "flagged-agreement", "unaccepted"):
         (reason, *_) = find_reasons(name)
         for spelled in (name, reason.words.plain):
             ran = cli("explain", spelled)

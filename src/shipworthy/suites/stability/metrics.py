@@ -38,6 +38,7 @@ _MISSED = Words(
     "missed the threshold for {NAME}",
     family="{NAME}_failing",
 )
+REASONS = {name: _MISSED.fill(NAME=words.plain) for name, words in BARS.items()}
 _MEAN = Words(
     "average {NAME}",
     "The {NAME} of single questions, averaged over the questions it applies to.",
@@ -277,8 +278,8 @@ def _failing() -> Iterator[Metric]:
         of="failing",
         among="judged",
     )
-    for name, words in BARS.items():
-        yield Count(f"{name}_failing", _MISSED.fill(NAME=words.plain), "lower", of=(f"failing_{name}",))
+    for name, words in REASONS.items():
+        yield Count(f"{name}_failing", words, "lower", of=(f"failing_{name}",))
 
 
 def question_words() -> dict[str, Words]:

@@ -213,5 +213,10 @@ SUITE = Suite(
     reference=reference.reference,
     controls=controls,
     refers_to="answers",
-    display=Display(counts={"missing": "missing"}, passes=Passing("state", "pass"), pictures={"sensitivity": "flips"}),
+    display=Display(
+        counts={"missing": "missing"},
+        passes=Passing("state", "pass"),
+        reasons=metrics.REASONS,
+        pictures={"sensitivity": "flips"},
+    ),
 )
