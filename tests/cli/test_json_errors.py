@@ -171,7 +171,7 @@ def test_a_board_of_a_suite_that_fails_does_not_pass(cli: Cli, tmp_path: Path) -
 
 
 REQUIRED = [
-    (path, param.opts[0])
+    (path, param.opts[-1])
     for path, command in commands()
     for param in command.params
     if isinstance(param, click.Option) and param.required

@@ -145,3 +145,11 @@ def test_the_verdict_alone_reads_like_the_one_beside_a_report(
     alone = cli(*command, *given)
     beside = cli(*command, *given, "-o", str(tmp_path / "report.json"))
     assert alone.code == beside.code in (0, 1) and alone.out == beside.out, alone.err
+
+
+def test_what_a_command_writes_is_named_by_o_everywhere(cli: Cli, folder: Path) -> None:
+    write_lines(folder / "gold.jsonl", [gold("Q01")])
+    ran = cli("run", "--gold", "gold.jsonl", "--target", "demo", "-o", "runs/t.jsonl")
+    assert ran.code == 0 and (folder / "runs/t.jsonl").exists()
+    for words in (("import",), ("gold", "build"), ("gold", "review"), ("gold", "anchor"), ("gold", "next")):
+        assert "-o, --out" in cli(*words, "--help").out

@@ -186,7 +186,7 @@ _seed = click.option("--seed", type=int, default=0, show_default=True, help="Ano
 @command.command("build")
 @_docs
 @text("--traces", "FILE", "Real questions: traces, or an export that `import` reads.")
-@text("--out", "FILE", "Where to write the candidates.", required=True)
+@text("-o --out", "FILE", "Where to write the candidates.", required=True)
 @whole("--count", 1, "How many candidates at most.", default=100)
 @_seed
 @_chunks
@@ -261,7 +261,7 @@ def _page_flags(command: F) -> F:
 
 @command.command("review")
 @click.argument("draft", metavar="DRAFT")
-@text("--out", "FILE", "The gold set that accepted questions go to, a .jsonl file.", required=True)
+@text("-o --out", "FILE", "The gold set that accepted questions go to, a .jsonl file.", required=True)
 @_docs
 @_chunks
 @many("--gates", "NAME=VALUE,…", "Gates that the set should be able to prove.")
@@ -333,7 +333,7 @@ def _git_user() -> str:
 @click.argument("gold", metavar="GOLD")
 @_must_docs
 @_chunks
-@text("--out", "FILE", "Write there instead of changing the gold set.")
+@text("-o --out", "FILE", "Write there instead of changing the gold set.")
 @text("--draft", "FILE", "Write ambiguous items there, for `gold review`.")
 @_json
 def anchor_command(gold: str, docs: str, chunks: str | None, out: str | None, draft: str | None, as_json: bool) -> int:
@@ -472,7 +472,7 @@ def _write_drafts(path: str, rows: Sequence[object]) -> None:
 @command.command("next")
 @text("--traces", "FILE", "Unlabelled traces, or an export that `import` reads.", required=True)
 @click.option("--gates", multiple=True, required=True, metavar="NAME=VALUE,…", help="Gates to decide.")
-@text("--out", "FILE", "Where labels go: a gold set.", default="labels.jsonl")
+@text("-o --out", "FILE", "Where labels go: a gold set.", default="labels.jsonl")
 @_docs
 @_chunks
 @_seed

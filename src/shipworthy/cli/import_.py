@@ -26,7 +26,7 @@ from ._target import map_flag
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILES…")
-@text("--out", "FILE", "Where to save the traces, such as runs/trace.jsonl.")
+@text("-o --out", "FILE", "Where to save the traces, such as runs/trace.jsonl.")
 @text("--gold", "FILE", "Gold set: runs without a question id are matched by their question.")
 @text("--chunks", "FILE", "Chunk file: documents without an id are named by their text.")
 @switch("--dry-run", "Print what would be imported; write nothing.")

@@ -26,7 +26,7 @@ from ._target import announce, run_flags
     required=True,
     help="Your system: http(s)://…, chat:http://…, cmd:…, py:module:function, replay:FILE or demo.",
 )
-@click.option("--out", type=click.Path(), metavar="FILE", help="Where to save the traces, JSON lines.")
+@click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Where to save the traces, JSON lines.")
 @run_flags("grid", "limits", "file")
 @text("--filter-failing", "REPORT", "Send only the questions that failed in this report.")
 @many("--where", "FIELD=VALUE", "Send only questions with this field, such as tier=smoke. Repeatable.")
