@@ -155,6 +155,8 @@ def test_from_the_command_line_after_checks(tmp_path: Path, cli: Cli, monkeypatc
     ran_ = cli("history", "item", "Q2")
     assert ran_.code == 0, ran_.err
     assert "Q2  FAILS  answers · acme/shop · main" in ran_.out
+    assert "  run 1  passed\n" in ran_.out and "runs 2–3  failed: wrong citation (wrong-citation)\n" in ran_.out
+    assert "The answer is the same in both." in ran_.out  # it cites something else
     assert "failing since run 2 (bbbbbbbb, 2 runs)" in ran_.out and "git log --oneline aaaaaaaa..bbbbbbbb" in ran_.out
     (found,) = cli("history", "item", "Q2", "--json").json
     assert found["since"]["commit"] == "b" * 40 and found["streak"] == 2 and found["before"]["run"] == 1

@@ -333,19 +333,26 @@ class History:
         return [found[key] for key in sorted(found)]
 
     def _answer(self, item: ItemHistory) -> None:
-        """Look up the texts of the different answers; what is not kept, in the report of the last run that gave it."""
-        last = {one.answer: one for one in item.runs if one.answer}
-        wanted = sorted(last.values(), key=lambda one: one.run.seq)[-ANSWERS:]
+        """Look up the texts of the different answers; what is not kept, in the report of the last run that gave it.
+
+        The same text stands once for each way in which it ended: it may have cited something else.
+        """
+        gave: dict[tuple[str, bool, str], list[ItemRun]] = {}
+        for one in item.runs:
+            if one.answer:
+                gave.setdefault((one.answer, one.passed, one.reason), []).append(one)
+        endings = sorted(gave.values(), key=lambda runs: runs[-1].run.seq)[-ANSWERS:]
         turn = [one for one in (item.before, item.since) if one is not None and one.answer]
-        item.texts = self.texts_of([one.answer for one in (*wanted, *turn)])
-        unknown = list({one.answer: one for one in (*wanted, *turn) if one.answer not in item.texts}.values())
+        wanted = [*(runs[-1] for runs in endings), *turn]
+        item.texts = self.texts_of([one.answer for one in wanted])
+        unknown = list({one.answer: one for one in wanted if one.answer not in item.texts}.values())
         for one, rows in zip(unknown, self.items([one.run for one in unknown]), strict=True):
             item.texts[one.answer] = rows[item.qid].text if item.qid in rows else ""
-        gave: dict[str, list[int]] = {one.answer: [] for one in wanted}
-        for one in item.runs:
-            if one.answer in gave:
-                gave[one.answer].append(one.run.seq)
-        item.answers = [ItemAnswer(item.texts[one.answer], one.passed, one.reason, gave[one.answer]) for one in wanted]
+        item.answers = [
+            ItemAnswer(item.texts[last.answer], last.passed, last.reason, [one.run.seq for one in runs])
+            for runs in endings
+            for last in runs[-1:]
+        ]
 
     def texts_of(self, answers: Iterable[str]) -> dict[str, str]:
         """The answers that are kept as text, by their digests."""

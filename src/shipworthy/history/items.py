@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..reading.reports import reason_of, row_name
-from ..suites import passing_rule
+from ..suites import passing_rule, reason_words
 from ..text import plural, visible
 from .records import LONGEST_NAME, SHORT_COMMIT, SUBSET, RecordedRun, RunRef, git_log, gold_of, shown_name
 from .store import HistoryStore
@@ -208,25 +208,27 @@ class ItemHistory(msgspec.Struct):
         yield from self._turn()
         if self.answers:
             yield ""
-            yield f"Answers ({len(self.answers)} different{', newest last' if len(self.answers) > 1 else ''})"
+            yield f"What it answered{', newest last' if len(self.answers) > 1 else ''}"
             for answer in self.answers:
-                verdict = "passed" if answer.passed else f"failed: {answer.reason}" if answer.reason else "failed"
-                yield f"  runs {spans(answer.runs)}  {verdict}"
+                runs = "runs" if len(answer.runs) > 1 else "run"
+                yield f"  {runs} {spans(answer.runs)}  {self._result(answer)}"
                 yield f"    {answer.text}"
+
+    def _result(self, one: ItemRun | ItemAnswer) -> str:
+        why = f": {reason_words(self.suite, one.reason)}" if one.reason else ""
+        return "passed" if one.passed else f"failed{why}"
 
     def _turn(self) -> Iterator[str]:
         """The last passing answer beside the first failing one, or the other way round."""
         before, since = self.before, self.since
-        if before is None or before.answer == since.answer:
+        if before is None:
             return
         old, new = self.texts.get(before.answer), self.texts.get(since.answer)
         if old is None or new is None:
             return
         yield ""
-        yield f"{before.where}, {'passed' if before.passed else 'failed'} → {since.where}, " + (
-            "passed" if since.passed else f"failed: {since.reason}" if since.reason else "failed"
-        )
-        yield f"  {word_diff(old, new)}"
+        yield f"{before.where}, {'passed' if before.passed else 'failed'} → {since.where}, {self._result(since)}"
+        yield "  The answer is the same in both." if before.answer == since.answer else f"  {word_diff(old, new)}"
 
 
 def as_json(item: ItemHistory) -> dict[str, Any]:

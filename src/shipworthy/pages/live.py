@@ -25,8 +25,8 @@ from ..core.suite import Suite
 from ..errors import ShipworthyError
 from ..runner.journal import beside
 from ..runner.plan import make_plan
-from ..suites import load_suite
-from .render import At, Page, brief, page, reason_words
+from ..suites import load_suite, reason_words
+from .render import At, Page, brief, page
 
 FIRST = 20  # failures that are shown
 AT_ONCE = 400  # questions that are judged at one look

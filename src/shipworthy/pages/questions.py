@@ -10,6 +10,7 @@ from ..history import RecordedRun
 from ..history.flaky import FAILURES, failures
 from ..history.items import days_between, side_by_side
 from ..history.records import SHORT_COMMIT, git_log
+from ..suites import reason_words
 from . import pictures
 from .addresses import part
 from .data import STRIP, WINDOW, Branch, Cell, Step
@@ -22,7 +23,6 @@ from .render import (
     cut,
     numbered,
     page,
-    reason_words,
     rendered,
     run_json,
     run_name,

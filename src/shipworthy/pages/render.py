@@ -16,7 +16,7 @@ from ..glossary import find_term, metric_title
 from ..history import SHORT, RecordedRun
 from ..report.html import source as report_source
 from ..report.views import legible
-from ..suites import SUITES, load_suite
+from ..suites import reason_words
 from ..text import visible
 from .addresses import link, part
 
@@ -167,12 +167,6 @@ def cut(text: object, limit: int) -> str:
 def weight(values: Iterable[object]) -> int:
     """How many bytes texts take in a page."""
     return sum(len(escape(str(value)).encode("utf-8", "replace")) for value in values)
-
-
-def reason_words(suite: str, reason: str) -> str:
-    """`wrong answer (containment)`; a reason without other words stays as it is."""
-    found = load_suite(suite).display.reasons.get(reason) if suite in SUITES else None
-    return found.title(reason) if found else reason
 
 
 def metric_words(suite: str, key: str) -> str:

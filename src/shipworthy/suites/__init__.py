@@ -41,6 +41,12 @@ def display_of(report: Mapping[str, Any]) -> Display:
     return load_suite(name).display if isinstance(name, str) and name in SUITES else Display()
 
 
+def reason_words(suite: str, reason: str) -> str:
+    """`wrong answer (containment)`; a reason without other words stays as it is."""
+    found = load_suite(suite).display.reasons.get(reason) if suite in SUITES else None
+    return found.title(reason) if found else reason
+
+
 def load_suite(name: str) -> Suite:
     """A suite by name, imported only now."""
     if name not in SUITES:
