@@ -11,7 +11,7 @@ import pytest
 from conftest import Cli, gold, refusal, trace, unanswerable, write_lines
 from shipworthy.glossary import find_reasons, reasons
 from shipworthy.suites.answers.judge import SEVERITY
-from shipworthy.suites.reasoning.explain import FAILURES
+from shipworthy.suites.reasoning.suite import FAILURES
 from shipworthy.suites.retrieval import judge as retrieval
 
 CONFIG = """

@@ -18,7 +18,7 @@ from conftest import EFFORT, Cli, gold, trace, write_lines
 from shipworthy.core.contracts import Trace
 from shipworthy.core.sources import Input, load_gold, stream_traces
 from shipworthy.errors import DataError, ShipworthyError, UsageError
-from shipworthy.reading import archives, jsonl, limits, lock, unpack
+from shipworthy.reading import archives, jsonl, limits, lock
 from shipworthy.reading.jsonl import BadLines, Problems, Reader, read_objects
 
 ITEMS = [gold(f"Q{n:02d}") for n in range(50)]
@@ -181,14 +181,14 @@ def test_a_line_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_bomb_is_stopped_by_its_ratio(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 MB of one letter: reading stops after the first 64 MB, in one line and in short ones."""
     out = 0
-    check = unpack._Unpacked._check
+    check = archives._Unpacked._check
 
     def counting(self: Any) -> None:
         nonlocal out
         out = max(out, self._out)
         check(self)
 
-    monkeypatch.setattr(unpack._Unpacked, "_check", counting)
+    monkeypatch.setattr(archives._Unpacked, "_check", counting)
     for line in (b"0" * 1_000_000, (b" " * 99_999 + b"\n") * 10):
         out = 0
         path = tmp_path / f"bomb.jsonl.{kind}"
@@ -215,7 +215,7 @@ def _repeated(kind: str, part: bytes, times: int) -> bytes:
 
 
 def test_an_archive_may_hold_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack, "MAX_UNPACKED", 10_000)
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 10_000)
     with pytest.raises(BadLines, match="archive-size"):
         load_gold(write(tmp_path, packed("gz", TEXT * 2), "gz"))
 

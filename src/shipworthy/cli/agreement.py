@@ -9,7 +9,7 @@ import click
 from ..errors import EnvironmentFailure
 from ..report.tsv import cell
 from ..suites import load_suite
-from ..suites.agreement.explain import COLUMNS, disagreements
+from ..suites.agreement.suite import COLUMNS, disagreements
 from ._flags import score_suite, scoring_command, scoring_flags, text
 from ._output import emit, write_beside
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import DataError, UsageError
 from ..text import first_few, visible
 from .container import Record, Records
-from .readers import cloud, evaluations, platforms, promptfoo, tables, telemetry, trackers
+from .readers import evaluations, platforms, promptfoo, tables, telemetry, trackers
 from .spans import Item
 
 Match = Callable[[Mapping[str, Any]], bool]
@@ -82,13 +82,13 @@ FORMATS = (
     ),
     Format("inspect", "an Inspect log", evaluations.matches_inspect, evaluations.read_inspect, "inspect"),
     Format("braintrust", "Braintrust events", trackers.matches_braintrust, trackers.read_braintrust, "braintrust"),
-    Format("bedrock", "Bedrock evaluation data", cloud.matches_bedrock, cloud.read_bedrock, "bedrock"),
+    Format("bedrock", "Bedrock evaluation data", evaluations.matches_bedrock, evaluations.read_bedrock, "bedrock"),
     Format("deepeval", "deepeval test cases", evaluations.matches_deepeval, evaluations.read_deepeval, "deepeval"),
     Format(
         "llamaindex", "LlamaIndex responses", evaluations.matches_llamaindex, evaluations.read_outputs, "llamaindex"
     ),
     Format("ragas", "ragas dataset", evaluations.matches_ragas, evaluations.read_ragas, "ragas"),
-    Format("azure", "Azure AI evaluation data", cloud.matches_azure, cloud.read_azure, "azure"),
+    Format("azure", "Azure AI evaluation data", evaluations.matches_azure, evaluations.read_azure, "azure"),
     Format(
         "langchain-outputs",
         "LangChain outputs",

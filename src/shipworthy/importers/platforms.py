@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlencode
 import msgspec
 
 from ..errors import DataError, EnvironmentFailure, ShipworthyError, UsageError
-from ..net.once import ask
+from ..net.blocking import ask
 from ..reading.files import write_whole
 from ..reading.strict import Refused, strict_json
 from ..text import visible

@@ -76,9 +76,9 @@ def links(commit: str) -> dict[str, str]:
     return {name: url for name, url in found.items() if _ADDRESS.fullmatch(url)}
 
 
-def git_user(folder: str = ".") -> str:
+def git_user() -> str:
     """The name that git signs commits with, or nothing."""
-    return _git(folder, "config", "user.name")
+    return _git(".", "config", "user.name")
 
 
 def earlier_versions(path: str) -> Iterator[bytes]:

@@ -18,9 +18,8 @@ from ..core.options import fields_of as fields_of_options
 from ..core.sources import PLACEHOLDER, read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
-from ..net.blocking import run_blocking
+from ..net.blocking import fetch, run_blocking
 from ..net.client import RequestFailed
-from ..net.once import fetch
 from ..reading.files import create_new, write_whole
 from ..reading.proposal import Asked, doubt, fields_of, propose, rivals
 from ..runner.failures import AskFailed

@@ -156,9 +156,9 @@ class Source:
 
 
 @contextmanager
-def reading(url: str, timeout: float = 10.0, redact: bool = False) -> Iterator[Source]:
+def reading(url: str, redact: bool = False) -> Iterator[Source]:
     """The history at a URL, which nothing that is done here can change."""
-    history = History(url, timeout)
+    history = History(url)
     with history.reading() as store:
         if url.startswith(("postgresql://", "postgres://")):
             store.rows("SET TRANSACTION READ ONLY")
@@ -168,11 +168,11 @@ def reading(url: str, timeout: float = 10.0, redact: bool = False) -> Iterator[S
         yield Source(history, redact)
 
 
-def bring_up_to_date(url: str, timeout: float = 10.0) -> None:
+def bring_up_to_date(url: str) -> None:
     """Migrate the database, and keep the items of runs that an earlier version recorded. Pages never write."""
-    history = History(url, timeout)
+    history = History(url)
     history.runs(limit=1)  # says so where there is none
-    with opened(url, timeout):
+    with opened(url, history.timeout):
         pass
     history.fill_items()
 

@@ -73,8 +73,8 @@ class Sent(NamedTuple):
 class Shelf:
     """Pages as they are now; those of a history that changed meanwhile are made again."""
 
-    def __init__(self, url: str, timeout: float, redact: bool) -> None:
-        self._url, self._timeout, self._redact = url, timeout, redact
+    def __init__(self, url: str, redact: bool) -> None:
+        self._url, self._redact = url, redact
         self._kept: OrderedDict[str, tuple[object, Sent | None]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -82,7 +82,7 @@ class Shelf:
         """What is at a path; None where there is nothing."""
         if path in ASSETS:
             return _sent(path, asset(path))
-        with reading(self._url, self._timeout, self._redact) as source:
+        with reading(self._url, self._redact) as source:
             with self._lock:
                 stamp, found = self._kept.get(path, (None, None))
             if stamp == source.stamp:
@@ -99,7 +99,7 @@ class Shelf:
             return made.get(path)
 
     def runs(self) -> int:
-        with reading(self._url, self._timeout) as source:
+        with reading(self._url) as source:
             return source.stamp[0]
 
 
@@ -190,14 +190,13 @@ def create_app(
     redact: bool = False,
     per_minute: int = PER_MINUTE,
     largest: int = LARGEST,
-    timeout: float = 10.0,
     log: Callable[[str], object] = lambda line: None,
 ) -> Starlette:
     """The application. With a `token` every page needs it; `names` are host names of a proxy before it.
 
     `judge` is what judges the answers of a check that is under way: `run_suite`.
     """
-    shelf, figures, live = Shelf(url, timeout, redact), Figures(), Live(config, judge, redact)
+    shelf, figures, live = Shelf(url, redact), Figures(), Live(config, judge, redact)
     uploads = Uploads(url, per_minute=per_minute, largest=largest)
 
     async def show(request: Request) -> Response:

@@ -40,11 +40,11 @@ class Written(NamedTuple):
     size: int  # bytes
 
 
-def write_site(url: str, out: str | os.PathLike[str], *, redact: bool = False, timeout: float = 10.0) -> Written:
+def write_site(url: str, out: str | os.PathLike[str], *, redact: bool = False) -> Written:
     """Write every page of the history at a URL below a folder that is empty, absent, or a site of ours."""
     folder = Path(out)
     _check_folder(folder)
-    bring_up_to_date(url, timeout)
+    bring_up_to_date(url)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -53,18 +53,18 @@ def write_site(url: str, out: str | os.PathLike[str], *, redact: bool = False, t
         ) from None
     with held(folder / _LOCK, "another `shipworthy site` is writing it"):
         try:
-            return _write(url, folder, redact, timeout)
+            return _write(url, folder, redact)
         except OSError as error:
             raise unwritable(folder, error, "Run it again; pages that were written are kept.") from None
 
 
-def _write(url: str, folder: Path, redact: bool, timeout: float) -> Written:
+def _write(url: str, folder: Path, redact: bool) -> Written:
     made_by = f"{__version__} {_own_digest()} {'redacted' if redact else 'whole'}"
     old = _manifest(folder)
     known: dict[str, Any] = old["pages"] if old.get("made_by") == made_by else {}
     pages: dict[str, Any] = {}
     changed = 0
-    with reading(url, timeout, redact) as source:
+    with reading(url, redact) as source:
         if not old.get("shipworthy_site"):  # whose folder it is, also where this call is killed
             write_whole(folder / MANIFEST, _encoded({}, ""))
         for left in folder.rglob(f"{_PARTIAL}*"):

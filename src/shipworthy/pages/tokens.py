@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from ..errors import UsageError
-from ..history import History
+from ..history import TIMEOUT, History
 from ..history.store import opened, retried
 from ..text import visible
 
@@ -26,7 +26,7 @@ class Token(msgspec.Struct, frozen=True):
     revoked_at: str = ""
 
 
-def add_token(url: str, project: str, name: str = "", timeout: float = 10.0) -> tuple[Token, str]:
+def add_token(url: str, project: str, name: str = "") -> tuple[Token, str]:
     """A new token for a project: what is kept of it, and the secret, which nobody can ask for again."""
     if not project.strip():
         raise UsageError(
@@ -39,26 +39,26 @@ def add_token(url: str, project: str, name: str = "", timeout: float = 10.0) -> 
     )
 
     def add() -> None:
-        with opened(url, timeout) as store:
+        with opened(url, TIMEOUT) as store:
             store.rows(
                 "INSERT INTO shipworthy_tokens (id, digest, project, name, created_at) VALUES (?, ?, ?, ?, ?)",
                 (token.id, digest, token.project, token.name, token.created_at),
             )
 
-    retried(add, timeout)
+    retried(add, TIMEOUT)
     return token, secret
 
 
-def list_tokens(url: str, timeout: float = 10.0) -> list[Token]:
+def list_tokens(url: str) -> list[Token]:
     """All of them, oldest first, also those that were revoked."""
     columns = "id, project, name, created_at, revoked_at"
-    rows = History(url, timeout).read(f"SELECT {columns} FROM shipworthy_tokens ORDER BY created_at, id")
+    rows = History(url).read(f"SELECT {columns} FROM shipworthy_tokens ORDER BY created_at, id")
     return [Token(*row) for row in rows]
 
 
-def revoke_token(url: str, name: str, timeout: float = 10.0) -> Token:
+def revoke_token(url: str, name: str) -> Token:
     """From now on it adds nothing; `name` is its id."""
-    found = next((token for token in list_tokens(url, timeout) if token.id == name), None)
+    found = next((token for token in list_tokens(url) if token.id == name), None)
     if found is None:
         raise UsageError(
             f"there is no token {visible(name, 60)!r}",
@@ -67,12 +67,12 @@ def revoke_token(url: str, name: str, timeout: float = 10.0) -> Token:
         )
 
     def revoke() -> None:
-        with opened(url, timeout) as store:
+        with opened(url, TIMEOUT) as store:
             at = datetime.now(UTC).isoformat(timespec="seconds")
             store.rows("UPDATE shipworthy_tokens SET revoked_at = ? WHERE id = ? AND revoked_at = ''", (at, name))
 
-    retried(revoke, timeout)
-    return next(token for token in list_tokens(url, timeout) if token.id == name)
+    retried(revoke, TIMEOUT)
+    return next(token for token in list_tokens(url) if token.id == name)
 
 
 def project_of(history: History, secret: str) -> tuple[str, str] | None:

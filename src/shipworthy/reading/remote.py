@@ -100,8 +100,8 @@ def _is_web(path: str) -> bool:
 def _ask(path: str, sink: BinaryIO, method: str = "GET") -> Mapping[str, str] | None:
     """The headers of a file on a web server, whose body goes to the sink; None where HEAD finds none."""
     _refuse_secret(path)
+    from ..net.blocking import fetch
     from ..net.client import RequestFailed
-    from ..net.once import fetch
 
     try:
         status, headers = fetch(path, sink, IDLE, method=method)

@@ -35,13 +35,13 @@ def render(shown: views.Shown) -> str:
     errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _others(decision)]
     errors += [line for decision in decisions if decision.verdict == "NO-SHIP" for line in _items(decision)]
     warnings = [line for decision in decisions for line in _gates(decision, "warn")]
-    notices = [_verdict(decision, "notice") for decision in decisions if decision.exit_code == 0]
+    notices = [
+        _said("notice", f"{decision.verdict} {decision.suite}", "; ".join(decision.reasons))
+        for decision in decisions
+        if decision.exit_code == 0
+    ]
     lines = [*_cut(told, "notice"), *_cut(errors, "error"), *_cut(warnings, "warning"), *_cut(notices, "notice")]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _verdict(decision: Decision, kind: str) -> str:
-    return _said(kind, f"{decision.verdict} {decision.suite}", "; ".join(decision.reasons))
 
 
 def _gates(decision: Decision, severity: str) -> Iterator[str]:

@@ -132,7 +132,7 @@ class Http(Dense):
         self._model, self._key, self._timeout = model, key, timeout
 
     def vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        from ...net.once import ask
+        from ...net.blocking import ask
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         request = {"model": self._model, "input": list(texts)}
