@@ -92,10 +92,11 @@ def connect(
     asked = question or (first.question if first else "") or QUESTION
     beyond = [*unanswerable[:2], UNANSWERABLE]
     expected = tuple(first.gold_claim_substr or ()) if first and asked == first.question else ()
+    known = Asked(asked, None, expected, load_rule("natural").matches)
     kept, problem = None, None
     for response, used in _responses(url, options, asked, timeout):
         try:
-            found = _beside_a_refusal(url, used, response, asked, expected, beyond, timeout)
+            found = _beside_a_refusal(url, used, response, known, beyond, timeout)
         except UsageError as error:
             problem = problem or error
             continue
@@ -110,33 +111,24 @@ def connect(
         kept.fixed = _claim_of(kept.options, again) == kept.refused_with
     if first and asked == first.question:
         seen = [str(one) for name in ("citations", "retrieved_ids") for one in kept.fields.get(name) or ()]
-        found_ids = mismatch([str(one) for one in first.gold_citations or ()], seen)
-        kept.id_map = found_ids.scheme.name if found_ids else ""
+        differ = mismatch([str(one) for one in first.gold_citations or ()], seen)
+        kept.id_map = differ.scheme.name if differ else ""
     kept.gold, kept.timeout = gold, timeout
     return kept
 
 
 def _beside_a_refusal(
-    url: str,
-    used: TargetOptions,
-    response: dict[str, object],
-    asked: str,
-    expected: tuple[str, ...],
-    beyond: list[str],
-    timeout: float,
+    url: str, used: TargetOptions, response: dict[str, object], known: Asked, beyond: list[str], timeout: float
 ) -> Connection:
     """What a response means beside one to a question that can't be answered: the first of these that is refused."""
-    found: Connection | None = None
+    found = list[Connection]()
     for question in beyond:
         other, _ = _sent(url, used, question, timeout)
-        known = Asked(asked, other or None, expected, load_rule("natural").matches)
-        one = _understood(url, used, response, known, question)
-        refused = one.refusal or is_exact(one.refused_with)
-        found = one if refused or found is None else found
-        if refused or one.same or one.searches or not one.refused_with:
-            break  # else it may be the one that it should have refused
-    assert found is not None
-    return found
+        found.append(_understood(url, used, response, known._replace(other=other or None), question))
+        refused = found[-1].refusal or is_exact(found[-1].refused_with)
+        if refused or found[-1].same or found[-1].searches or not found[-1].refused_with:
+            break  # else it may be one that it should have refused
+    return found[-1] if refused else found[0]
 
 
 def _understood(url: str, used: TargetOptions, response: dict[str, object], known: Asked, beyond: str) -> Connection:
@@ -507,7 +499,7 @@ _NAMES = (
     r"(\w+) (?:is|are) not (?:specified|given|provided|set)",
     r"""(?:field|parameter|property|argument)(?: called| named)? ["'`](\w+)["'`]""",
     r"""["']pointer["']\s*:\s*["']/([\w/]+)["']""",
-    r"(?:required|missing)[\w ]*: *[\"']?(\w+)",
+    r"(?:required|missing)[\w ]*: *[\"']?(\w+(?:-\w+)*)",
     r"(\w+): [Ff]ield required",
     r"""["']field_errors["']\s*:\s*\{\s*["'](\w+)""",
     r"(?:provide|specify|send) (?:a|an|the) ([\w ]+?)(?: parameter| field|[.\"]|$)",
@@ -537,10 +529,9 @@ def named_missing(error: str) -> list[tuple[str, ...]]:
 def _keyed_by_field(said: Any) -> list[str]:
     """Fields under which an error lists what is wrong with each: `{"errors": {"q": ["is required"]}}`."""
     for steps, part in walk(said):
-        if isinstance(part, dict) and part and all(isinstance(one, list) and one for one in part.values()):
-            texts = all(isinstance(one, str) and " " in one for values in part.values() for one in values)
-            if texts and (len(steps) or len(part) == 1) and all(map(str.isidentifier, part)):
-                return [name for name in part if name != "non_field_errors"]
+        fields = part if isinstance(part, dict) and (steps or len(part) == 1) else {}
+        if fields and all(isinstance(one, list) and " " in str(one[:1]) for one in fields.values()):
+            return [name for name in fields if name.isidentifier()]
     return []
 
 
@@ -576,7 +567,7 @@ def _bodies_for(error: str, sent: object) -> Iterator[object]:
     kept: Any = sent if isinstance(sent, dict) and _is_built(sent) else {}
     body: Any = dict(kept)
     for place in wanted:
-        if all(name.isidentifier() or name.isdigit() for name in place):
+        if all(re.fullmatch(r"\w+(-\w+)*", name) for name in place):
             body = _with(body, place, _value(place[-1], _QUESTION.search(place[-1]) is not None or not _asks(body)))
     if _asks(body):
         yield body
@@ -603,14 +594,12 @@ def _described(url: str, options: TargetOptions, seconds: float) -> Iterator[Tar
 
 def _with_a_model(url: str, options: TargetOptions, seconds: float) -> Iterator[TargetOptions]:
     """The first of the models that stand beside a chat endpoint, at …/models."""
-    parts = urlsplit(url)
-    place = parts._replace(path=f"{CHAT_PATH.sub('', parts.path)}/models", query="").geturl()
-    if not CHAT_PATH.search(parts.path) or _at(options.body, "model"):
+    path = CHAT_PATH.sub("/models", urlsplit(url).path)
+    if not path.endswith("/models") or _at(options.body, "model"):
         return
-    headers = headers_from(options.headers, options.secrets)
-    status, _, raw = ask("GET", options.secrets.filled(place, "--url"), None, headers, min(seconds, 5.0))
-    listed = json_in_cell(raw.decode("utf-8", "replace")) if status == 200 else None
-    models = _at(listed, "data")
+    place = options.secrets.filled(urlsplit(url)._replace(path=path, query="").geturl(), "--url")
+    status, _, raw = ask("GET", place, None, headers_from(options.headers, options.secrets), min(seconds, 5.0))
+    models = _at(json_in_cell(raw.decode("utf-8", "replace")), "data") if status == 200 else None
     name = _at(models[0], "id") if isinstance(models, list) and models else None
     if isinstance(name, str):
         yield msgspec.structs.replace(options, body={"model": name, **(options.body or CHAT)})
