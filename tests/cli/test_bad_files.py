@@ -26,18 +26,45 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("text", "said"),
     [
         (GOLD.split("\n", 1)[1] * 2, "Is the first line a header?"),
-        (GOLD.replace(",", ";"), "The cells are separated by ';': save the file with commas"),
         (GOLD.replace(",", "\t"), "The cells are separated by tabs"),
         (GOLD + "Q2,More\n", "bad.csv:3: 2 cells, the header has 5"),
         (GOLD + "Q2,a,true,b,c,d\n", "bad.csv:3: 6 cells, the header has 5"),
         ("", "there is no header"),
     ],
-    ids=["no header", "semicolons", "tabs", "too few", "too many", "empty"],
+    ids=["no header", "tabs", "too few", "too many", "empty"],
 )
 def test_a_table_that_is_laid_out_otherwise(text: str, said: str, cli: Cli) -> None:
     Path("bad.csv").write_text(text)
     ran = cli("score", "--gold", "bad.csv", "--trace", "answers.json", "--map", "claim=answer")
     assert ran.code == 3 and said in ran.err
+
+
+def test_a_table_with_semicolons_and_a_mark_of_its_encoding_is_read_as_one_with_commas(cli: Cli) -> None:
+    Path("semicolons.csv").write_text("\ufeff" + GOLD.replace(";", ",,").replace(",", ";").replace("\n", "\r\n"))
+    flags = ("--trace", "answers.json", "--map", "claim=answer")
+    ran, usual = cli("score", "--gold", "semicolons.csv", *flags), cli("score", "--gold", "gold.csv", *flags)
+    assert (ran.code, ran.out.replace("semicolons", "gold")) == (usual.code, usual.out)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("質問,正解\n家賃はいくらですか？,1250ユーロ\n管理人は誰ですか？,ブラント\n", "--map gold_claim_substr=正解"),
+        ("Frage,Antwort\nWas kostet es?,49 Euro\nWer ist es?,Herr Brandt\n", "--map gold_claim_substr=Antwort"),
+    ],
+)
+def test_a_gold_set_without_ids_is_told_to_have_them(text: str, hint: str, cli: Cli) -> None:
+    Path("bad.csv").write_text(text)
+    ran = cli("score", "--gold", "bad.csv", "--trace", "answers.json")
+    assert ran.code == 3 and "Add a column qid" in ran.err and hint in ran.err and "qid=" not in ran.err
+
+
+def test_a_column_of_yes_and_no_is_not_the_expected_text(cli: Cli) -> None:
+    rows = "1,Was kostet es?,49 Euro,ja\n2,Wer ist es?,Herr Brandt,ja\n3,Wem gehört es?,,nein\n"
+    Path("bad.csv").write_text(f"Nr,Frage,Erwartet,beantwortbar\n{rows}")
+    ran = cli("score", "--gold", "bad.csv", "--trace", "answers.json")
+    for flag in ("qid=Nr", "question=Frage", "gold_claim_substr=Erwartet", "'answerable=re:\\S@Erwartet'"):
+        assert f"--map {flag}" in ran.err
 
 
 def test_responses_without_a_qid_are_not_told_to_map_the_answer_again(cli: Cli) -> None:

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 from conftest import Cli
 from webserver import serving
 
+FORM = "application/x-www-form-urlencoded"
 ANSWER = "Refunds are possible within 30 days."
 REFUSAL = "I don't know based on the provided documents."
 GOLD = [
@@ -72,6 +74,16 @@ def replied(path: str, body: dict[str, Any]) -> tuple[int, Any]:
     if path == "/silent-about-the-rest":
         right = {"query", "user", "inputs"} <= set(body)
         return (200, body["query"]) if right else (400, {"message": "query is required in the JSON body"})
+    if path == "/quoted":
+        said = {"ok": False, "error": "falta el campo obligatorio «consulta»"}
+        return (200, body["consulta"]) if "consulta" in body else (422, said)
+    if path in ("/keyed", "/form"):  # a form reads no JSON, whatever is in it
+        right = "ask_me" in body and (path == "/keyed" or FORM in body)
+        return (200, body["ask_me"]) if right else (400, {"errors": {"ask_me": ["This field is required."]}})
+    if path == "/v1/chat/completions":
+        known = body.get("model") == "our-rag"
+        lacking = {"error": {"message": "you must provide a model parameter"}}
+        return (200, body["messages"][-1]["content"]) if known else (400, lacking)
     if path == "/envelope":
         said = {"code": 101, "message": "required argument are missing: utterance; ", "data": None}
         return (200, body["utterance"]) if "utterance" in body else (200, said)
@@ -82,15 +94,19 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        if self.path == "/openapi.json":
+        if self.path == "/v1/models" and self.headers.get("Authorization") == "Bearer hunter2hunter2":
+            self.reply(200, b'{"object": "list", "data": [{"id": "our-rag"}, {"id": "other"}]}')
+        elif self.path == "/openapi.json":
             self.reply(200, json.dumps(API).encode())
         else:
             self.reply(405, b"{}")
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path == "/ring":
-            self.reply(307, b"", "text/plain", Location="/ring")
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        form = self.headers["Content-Type"] == FORM
+        body = {FORM: True, **dict(parse_qsl(raw.decode()))} if form else json.loads(raw)
+        if self.path in REDIRECTED:
+            self.reply(307, b"", "text/plain", Location=REDIRECTED[self.path])
             return
         if self.path in FIXED:
             self.reply(*FIXED[self.path])
@@ -137,7 +153,9 @@ FORMS: dict[str, tuple[str, Any]] = {
     "/thinking": ("application/json", lambda text: json.dumps({"answer": f"<think>Hm, 99.</think>\n{text}"}).encode()),
     "/inside": ("application/json", lambda text: json.dumps({"answer": json.dumps({"text": text, "n": 1})}).encode()),
 }
+REDIRECTED = {"/ring": "/ring", "/slashed": "/slashed/", "/private": "/login?next=%2Fprivate"}
 FIXED: dict[str, tuple[Any, ...]] = {
+    "/graphql": (400, b"No GraphQL query found in the request"),
     "/busy": (429, b"slow down"),
     "/broken": (500, b'{"detail": "oops"}'),
     "/down": (503, b"starting"),
@@ -175,6 +193,9 @@ def written() -> dict[str, Any]:
         ("/two", {"subject": "{question}", "stream": False}),
         ("/described", {"topic": "shipworthy", "ask_for": "{question}", "limit": 1}),
         ("/envelope", {"utterance": "{question}"}),
+        ("/quoted", {"consulta": "{question}"}),
+        ("/keyed", {"ask_me": "{question}"}),
+        ("/form", {"ask_me": "{question}"}),
     ],
 )
 def test_the_body_is_built_from_what_the_service_says(url: str, cli: Cli, path: str, body: dict[str, Any]) -> None:
@@ -207,6 +228,9 @@ def test_a_body_of_any_form_is_read(url: str, cli: Cli, path: str) -> None:
         ("/model", '"model": "MODEL"'),
         ("/silent-about-the-rest", "A body with query was refused too."),
         ("/ring", "It redirects to itself"),
+        ("/slashed", "/slashed/"),
+        ("/private", "add --header 'Authorization=Bearer ${TOKEN}'"),
+        ("/graphql", '"variables": {"q": "{question}"}'),
         ("/failed", "an error with status 200"),
     ],
 )
@@ -225,3 +249,66 @@ def test_a_service_that_takes_too_long_is_given_longer(url: str, cli: Cli) -> No
     ran = cli("init", "--url", f"{url}/slow", "--timeout-sec", "0.05")
     assert ran.code == 2 and "Give it longer" in ran.err
     assert cli("init", "--url", f"{url}/slow", "--timeout-sec", "30").code == 0
+
+
+def test_a_form_is_sent_as_one_by_what_is_written(url: str, cli: Cli) -> None:
+    assert cli("init", "--url", f"{url}/form").code == 0
+    assert written()["target"]["headers"] == {"Content-Type": FORM}
+    assert cli("check", "--run").code == 0
+    rows = [json.loads(line) for line in Path("runs/trace.jsonl").read_text().splitlines()]
+    assert [row["answer_json"]["claim"] for row in rows] == [ANSWER, REFUSAL]
+
+
+def test_the_model_is_one_that_the_service_lists(url: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "hunter2hunter2")
+    ran = cli("init", "--url", f"{url}/v1/chat/completions", "--header", "Authorization=Bearer ${KEY}")
+    assert ran.code == 0, ran.err
+    assert json.loads(written()["target"]["body"])["model"] == "our-rag"
+
+
+class Leaky(BaseHTTPRequestHandler):
+    """Answers one question that it should refuse, in Japanese, and names its sources by path."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]
+        said, cited = SAID.get(asked, ("申し訳ございませんが、その情報は見つかりませんでした。", ""))
+        body = {"data": {"body": said + (f"【{cited}】" if cited else "")}}
+        body |= {"included": [{"type": "passage", "id": name, "text": text} for name, text in PASSAGES.items()]}
+        data = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+PASSAGES = {
+    "kb/宿泊案内.md": "チェックインは15時から、チェックアウトは10時までです。",
+    "kb/温泉.md": "大浴場は朝5時から夜24時まで利用できます。",
+}
+SAID = {
+    "チェックインは何時からですか？": ("チェックインは午後3時からです。", "kb/宿泊案内.md"),
+    "Wi-Fiは無料ですか？": ("はい、全館で無料Wi-Fiをご利用いただけます。", "kb/温泉.md"),
+}
+
+
+def test_an_unanswerable_question_that_is_answered_does_not_stand_for_a_refusal(cli: Cli) -> None:
+    questions = [*SAID, "社長の名前は何ですか？"]
+    gold = [
+        {"qid": f"q{number}", "question": question, "answerable": number == 0, "gold_claim_substr": ["15時"][number:]}
+        for number, question in enumerate(questions)
+    ]
+    gold[0]["gold_citations"] = ["宿泊案内.md"]
+    Path("gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    with serving(Leaky) as address:
+        ran = cli("init", "--url", address)
+        cli("check", "--run")
+    config = written()
+    assert ran.code == 0 and config["map"]["claim"] == "data.body", ran.out + ran.err
+    assert config["map"]["citations"] == "markers@data.body"  # 【…】, which is no text of the claim
+    assert config["suites"]["answers"]["refusal"] == "natural"
+    assert config["suites"]["answers"]["id_map"] == "drop-path" and 'id_map = "drop-path" is written' in ran.out
+    report = cli("check", "--json", "--no-record").json["suites"]["answers"]
+    assert {row["qid"]: row["reason"] for row in report["items"]} == {"q0": "", "q1": "leak", "q2": ""}

@@ -19,6 +19,10 @@ CLAIM = "Refunds take 30 days."
         "Refunds take 30 days [policy.md].",
         "Refunds take 30 days (policy.md).",
         "Refunds take 30 days (source: policy.md).",
+        "Refunds take 30 days (policy, p. 4).",
+        "Refunds take 30 days (policy.md; S. 4-6).",
+        "Refunds take 30 days 【policy.md】.",
+        "Refunds take 30 days（policy.md）.",
         "Refunds take 30 days [doc2].",
         "Refunds take 30 days [Source 2].",
         "Refunds take 30 days 【2†source】.",
@@ -51,6 +55,7 @@ def test_every_form_is_read_and_taken_out(text: str) -> None:
     ("text", "claim", "cited"),
     [
         ("See [our offer] (for free).", "See [our offer] (for free).", []),  # brackets that name nothing
+        ("It is fast (policy within 30 days).", "It is fast (policy within 30 days).", []),
         ("It is [D9].", "It is.", ["D9"]),  # an id of its own, not the ninth
         ("It has 30 m² (x²).", "It has 30 m² (x²).", []),
         ("Reach us at: any time you like", "Reach us at: any time you like", []),

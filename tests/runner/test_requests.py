@@ -143,6 +143,8 @@ def test_what_can_not_be_sent_is_refused_first(options: dict[str, Any], code: st
 
 def test_placeholders_are_not_filled_twice_and_braces_can_be_written() -> None:
     ask = Ask("Q", "Q", 0, "none", 0, "", "what is {qid}?")
+    graph = "query($q: String!) { ask(question: $q) { sources { id }}}"  # no placeholder, so nothing is unescaped
+    assert fill({"query": graph, "variables": {"q": "{question}"}}, ask)["query"] == graph  # type: ignore[index]
     assert fill(parse_body('{"a": "{question} {{x}} {not json}"}'), ask) == {"a": "what is {qid}? {x} {not json}"}
 
 
@@ -164,6 +166,16 @@ def test_events_in_any_pieces() -> None:
         for start in range(0, len(raw), size):
             stream.feed(raw[start : start + size])
         assert stream.whole()["text"] == "ab3"
+
+
+@pytest.mark.parametrize("text", ["No lo sé.", "Sí, en la etiqueta, y también en el manual.", "Depende mucho."])
+def test_what_an_event_is_never_becomes_the_answer(text: str) -> None:
+    """However short the answer is, and however many kinds of events there are, in whatever language."""
+    pieces = [{"tipo": "fragmento", "texto": word + " "} for word in text.split()]
+    events = [{"tipo": "inicio", "sesion": "s1"}, {"tipo": "fuentes", "refs": ["a", "b"]}, *pieces, {"tipo": "fin"}]
+    stream = EventStream()
+    stream.feed(b"".join(json.dumps(event).encode() + b"\n" for event in events))
+    assert str(stream.whole()["text"]).strip() == text
 
 
 def test_a_page_is_told_from_json(url: str) -> None:

@@ -201,6 +201,8 @@ def _print_absent(found: Connection) -> None:
         say("  No retrieved ids were recognised, so logs_retrieval = false is written: recall is n/a,")
         say("  and citations are compared with the gold set alone. Map them, if there are any:")
         say("  --map 'retrieved_ids=PATH[*].id'.")
+    if found.id_map:
+        say(f'  It names its sources otherwise than the gold file does: id_map = "{found.id_map}" is written.')
     if found.mapping.get("retrieved_ids", "").startswith("digest@"):
         say("  What it retrieved has no ids, so digests of the texts stand for them.")
     _print_refusal(found)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import msgspec
 
@@ -18,15 +18,18 @@ from ..core.options import fields_of as fields_of_options
 from ..core.sources import PLACEHOLDER, read_gold
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
 from ..language.refusal import is_exact, load_rule
-from ..net.blocking import fetch, run_blocking
+from ..net.blocking import ask, fetch, run_blocking
 from ..net.client import RequestFailed
 from ..reading.files import create_new, write_whole
+from ..reading.idmap import mismatch
+from ..reading.listings import walk
 from ..reading.proposal import Asked, doubt, fields_of, propose, rivals
+from ..reading.values import json_in_cell
 from ..runner.failures import AskFailed
 from ..runner.plan import Ask
-from ..runner.redact import SENSITIVE_NAME, Secrets
+from ..runner.redact import SENSITIVE_NAME, Secrets, headers_from
 from ..runner.targets.base import TargetOptions
-from ..runner.targets.http import HttpTarget
+from ..runner.targets.http import FORM, HttpTarget
 from ..suites import load_suite
 from ..text import visible
 
@@ -49,7 +52,6 @@ _ADVICE = {
     "http-405": "POST and GET were tried with the usual names. Say what it takes: --method, --query or --body.",
     "http-429": "It limits how often it is asked: wait, then run this again. Later, set rate under [target].",
     "bad-json": "Give the URL of the API, not of a page, and check whether it needs --header or --body.",
-    "redirect": "Give the URL that it redirects to.",
     "timeout": "Give it longer: --timeout-sec 300.",
     "too-large": "Let it return less, such as no embeddings or debug output. `run` and `check` take more with "
     "max_response_bytes under [target].",
@@ -76,6 +78,7 @@ class Connection(msgspec.Struct, kw_only=True):
     fixed: bool = False  # whether it refuses with the same words whatever it is asked
     lacks_claim: bool = False  # whether nothing was read where it was asked what it can't answer
     answered: bool = True  # whether the question got an answer rather than a refusal
+    id_map: str = ""  # what makes the ids that came those of the gold file
     gold: str = ""  # the gold file that exists already
     timeout: float = TIMEOUT  # seconds that an answer may take
 
@@ -86,14 +89,13 @@ def connect(
     """Send one question, and one that can't be answered to see a refusal; nothing is written."""
     first, unanswerable = _questions(gold)
     asked = question or (first.question if first else "") or QUESTION
-    beyond = unanswerable or UNANSWERABLE
+    beyond = [*unanswerable[:2], UNANSWERABLE]
     expected = tuple(first.gold_claim_substr or ()) if first and asked == first.question else ()
+    known = Asked(asked, None, expected, load_rule("natural").matches)
     kept, problem = None, None
     for response, used in _responses(url, options, asked, timeout):
-        other, _ = _sent(url, used, beyond, timeout)
-        known = Asked(asked, other or None, expected, load_rule("natural").matches)
         try:
-            found = _understood(url, used, response, known, beyond)
+            found = _beside_a_refusal(url, used, response, known, beyond, timeout)
         except UsageError as error:
             problem = problem or error
             continue
@@ -104,10 +106,28 @@ def connect(
     if kept is None:
         raise problem or UsageError("no answer", where=options.secrets.hide(url), code="init-response")
     if kept.refused_with and not (kept.refusal or kept.same or is_exact(kept.refused_with)):
-        again, _ = _sent(url, kept.options, UNANSWERABLE if beyond != UNANSWERABLE else QUESTION + " Qzxvj?", timeout)
+        again, _ = _sent(url, kept.options, UNANSWERABLE if len(beyond) > 1 else QUESTION + " Qzxvj?", timeout)
         kept.fixed = _claim_of(kept.options, again) == kept.refused_with
+    if first and asked == first.question:
+        seen = [str(one) for name in ("citations", "retrieved_ids") for one in kept.fields.get(name) or ()]
+        differ = mismatch([str(one) for one in first.gold_citations or ()], seen)
+        kept.id_map = differ.scheme.name if differ else ""
     kept.gold, kept.timeout = gold, timeout
     return kept
+
+
+def _beside_a_refusal(
+    url: str, used: TargetOptions, response: dict[str, object], known: Asked, beyond: list[str], timeout: float
+) -> Connection:
+    """What a response means beside one to a question that can't be answered: the first of these that is refused."""
+    found = list[Connection]()
+    for question in beyond:
+        other, _ = _sent(url, used, question, timeout)
+        found.append(_understood(url, used, response, known._replace(other=other or None), question))
+        refused = found[-1].refusal or is_exact(found[-1].refused_with)
+        if refused or found[-1].same or found[-1].searches or not found[-1].refused_with:
+            break  # else it may be one that it should have refused
+    return found[-1] if refused else found[0]
 
 
 def _understood(url: str, used: TargetOptions, response: dict[str, object], known: Asked, beyond: str) -> Connection:
@@ -181,14 +201,14 @@ def _is_starter(path: str) -> bool:
         return PLACEHOLDER.encode() in stream.read(10_000)
 
 
-def _questions(gold: str) -> tuple[Gold | None, str]:
-    """The first item that can be answered, and the first question that can't, of a gold file that can be read."""
+def _questions(gold: str) -> tuple[Gold | None, list[str]]:
+    """The first item that can be answered, and the questions that can't, of a gold file that can be read."""
     try:
         items = [one for one in read_gold(gold) if one.question] if gold else []
     except ShipworthyError:
-        return None, ""
+        return None, []
     answerable = next((one for one in items if one.answerable), items[0] if items else None)
-    return answerable, next((one.question for one in items if one.answerable is False), "")
+    return answerable, [one.question for one in items if one.answerable is False]
 
 
 def _given(options: TargetOptions) -> Mapping[str, str]:
@@ -206,11 +226,12 @@ def _responses(
     most, answered = MOST_REQUESTS, False
     while waiting and len(tried) < most:
         used = waiting.pop(0)
-        if [used.method, used.body, dict(used.query)] in tried:
+        request = [used.method, used.body, dict(used.query), dict(used.headers)]
+        if request in tried:
             continue
         if failures and not options.method and (used.method == "GET") != (failures[0].kind in _NO_POST):
             continue  # a service that takes no POST is asked by GET, and no other is
-        tried.append([used.method, used.body, dict(used.query)])
+        tried.append(request)
         response, failed = _sent(url, used, question, timeout)
         failed = failed or _error_in(response)
         if failed is None:
@@ -218,6 +239,8 @@ def _responses(
             most = most if answered else min(MOST_REQUESTS, len(tried) + MOST_OTHERS)
             answered = True
             continue
+        if failures and failed.kind in ("unreachable", "reset"):
+            continue  # this guess was too much for it; what it said of the others counts
         failures.append(failed)
         takes_get = failed.kind == "http-404" and used.method != "GET" and not options.method
         if not guessing or (failed.kind not in _REFUSED_REQUEST and not answered and not takes_get):
@@ -225,6 +248,8 @@ def _responses(
         found = list(_found(failed, used, options))
         if len(failures) == 1:
             found += _described(url, options, timeout)
+        if re.search(r"\bmodel\b", failed.seen):
+            found += _with_a_model(url, used if _is_built(used.body) else options, timeout)
         waiting = found + waiting
     if answered:
         return
@@ -253,6 +278,9 @@ def _found(failed: AskFailed, used: TargetOptions, options: TargetOptions) -> It
         names = (place[-1] for place in named_missing(failed.seen))
         yield from (msgspec.structs.replace(used, query={name: _Q}) for name in names if name.isidentifier())
     else:
+        sent = used.body if isinstance(used.body, dict) else {}
+        if any(place[-1] in sent and isinstance(sent[place[-1]], str) for place in named_missing(failed.seen)):
+            yield msgspec.structs.replace(used, headers={**used.headers, "Content-Type": FORM})  # it reads no JSON
         yield from (msgspec.structs.replace(options, body=body) for body in _bodies_for(failed.seen, used.body))
 
 
@@ -318,13 +346,15 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
     advice = _ADVICE.get(kind, """Say what it takes: --body '{"question": "{question}"}'.""")
     if kind in _REFUSED_REQUEST and (CHAT_PATH.search(url) or re.search(r"\bmodel\b", failure.what)):
         advice = f"Say what it takes: --body '{json.dumps({'model': 'MODEL', **CHAT})}'."
+    elif kind in _REFUSED_REQUEST and re.search("graphql", url + failure.seen, re.IGNORECASE):
+        advice = f"It takes GraphQL. Say which query: --body '{GRAPHQL}'."
     elif kind in ("http-400", "http-422") and (named := named_missing(failure.seen)):
         body = json.dumps({named[0][-1]: "{question}"})
         advice = (
             f"A body with {named[0][-1]} was refused too. Give all that its documentation asks for: --body '{body}'."
         )
-    elif kind == "redirect" and urlsplit(url).path in failure.what.partition(" to ")[2].partition(";")[0]:
-        advice = "It redirects to itself: check the path and whether it wants credentials (--header)."
+    elif kind == "redirect":
+        advice = _redirected(url, secrets, failure.what.partition(" to ")[2].partition(";")[0])
     elif kind == "bad-json" and "not UTF-8" in failure.what:
         advice = "Let it send UTF-8, or name its charset in Content-Type."
     elif kind == "http-500" or (kind == "error-200" and not named_missing(failure.seen)):
@@ -332,6 +362,16 @@ def _no_response(url: str, secrets: Secrets, failure: AskFailed) -> ShipworthyEr
     elif re.fullmatch(r"http-5\d\d", kind):
         advice = "The service is not ready: look at its log, then run this again."
     return UsageError(failure.what, where=secrets.hide(url), hint=advice, code="init-response")
+
+
+def _redirected(url: str, secrets: Secrets, place: str) -> str:
+    """What to do about a redirect: often it adds the slash at the end of the path, or leads to a login."""
+    here, there = urlsplit(url), urlsplit(urljoin(secrets.hide(url), place))
+    if there.path == here.path and there.netloc == here.netloc:
+        return "It redirects to itself: check the path and whether it wants credentials (--header)."
+    if here.path.strip("/") and here.path in unquote(there.query):
+        return "That is a page to log in: add --header 'Authorization=Bearer ${TOKEN}', or another that it wants."
+    return f"Give the URL that it redirects to: --url {visible(there.geturl(), 200)}"
 
 
 # --- what is written ---
@@ -357,6 +397,8 @@ def config_text(found: Connection) -> str:
     if found.searches:
         return "\n".join([*lines, 'target = "target"  # it retrieves and does not answer']) + "\n"
     lines += _declared(found)
+    if found.id_map:
+        lines.append(f"id_map = {_toml(found.id_map)}  # it names its sources otherwise than {found.gold} does")
     if found.refusal:
         said = re.sub(r"\s+", " ", visible(found.refused_with, 80))
         lines.append(f"refusal = {_toml(found.refusal)}  # it refuses in its own words: {said}")
@@ -443,6 +485,7 @@ def _inline(table: Mapping[str, str]) -> str:
 
 FIELDS = ("question", "query", "q", "input", "prompt", "message", "text")
 CHAT = {"messages": [{"role": "user", "content": "{question}"}]}
+GRAPHQL = '{"query": "query($q: String!) { FIELD(question: $q) { answer } }", "variables": {"q": "{question}"}}'
 CHAT_PATH = re.compile(r"/(chat/)?completions/?$|/chat/?$")
 _Q = "{question}"
 _QUESTION = re.compile(r"quer|question|prompt|input|message|utterance|ask|search|content|text|^q$", re.IGNORECASE)
@@ -455,7 +498,7 @@ _NAMES = (
     r"(\w+) (?:is|are) not (?:specified|given|provided|set)",
     r"""(?:field|parameter|property|argument)(?: called| named)? ["'`](\w+)["'`]""",
     r"""["']pointer["']\s*:\s*["']/([\w/]+)["']""",
-    r"(?:required|missing)[\w ]*: *[\"']?(\w+)",
+    r"(?:required|missing)[\w ]*: *[\"']?(\w+(?:-\w+)*)",
     r"(\w+): [Ff]ield required",
     r"""["']field_errors["']\s*:\s*\{\s*["'](\w+)""",
     r"(?:provide|specify|send) (?:a|an|the) ([\w ]+?)(?: parameter| field|[.\"]|$)",
@@ -474,9 +517,28 @@ def named_missing(error: str) -> list[tuple[str, ...]]:
         return list(
             dict.fromkeys(place[1:] if place[0] == "body" else place for place in outer if place[-1:] != ("body",))
         )
+    if keyed := _keyed_by_field(json_in_cell(error)):
+        return [(name,) for name in keyed]
     words = [word for pattern in _NAMES for found in re.findall(pattern, error) for word in _each(found)]
     spelled = [form for word in words for form in ([word] if " " not in word else [word.replace(" ", "_").lower()])]
-    return [tuple(re.split(r"[./]", name)) for name in dict.fromkeys(spelled) if name.lower() not in _PROSE]
+    named = [name for name in dict.fromkeys(spelled) if name.lower() not in _PROSE]
+    return [tuple(re.split(r"[./]", name)) for name in named or _quoted(json_in_cell(error))]
+
+
+def _keyed_by_field(said: Any) -> list[str]:
+    """Fields under which an error lists what is wrong with each: `{"errors": {"q": ["is required"]}}`."""
+    for steps, part in walk(said):
+        fields = part if isinstance(part, dict) and (steps or len(part) == 1) else {}
+        if fields and all(isinstance(one, list) and " " in str(one[:1]) for one in fields.values()):
+            return [name for name in fields if name.isidentifier()]
+    return []
+
+
+def _quoted(said: Any) -> list[str]:
+    """What an error puts in quotation marks, in any language: a field, if it is a word."""
+    texts = [text for _, text in walk(said) if isinstance(text, str)]
+    marks = r"""["'`«‹“„‚‘「『]\s?([^\W\d]\w*)\s?["'`»›”“’‘」』]"""
+    return [name for text in texts for name in re.findall(marks, text) if name.lower() not in _PROSE][:3]
 
 
 _PROSE = {
@@ -504,7 +566,7 @@ def _bodies_for(error: str, sent: object) -> Iterator[object]:
     kept: Any = sent if isinstance(sent, dict) and _is_built(sent) else {}
     body: Any = dict(kept)
     for place in wanted:
-        if all(name.isidentifier() or name.isdigit() for name in place):
+        if all(re.fullmatch(r"\w+(-\w+)*", name) for name in place):
             body = _with(body, place, _value(place[-1], _QUESTION.search(place[-1]) is not None or not _asks(body)))
     if _asks(body):
         yield body
@@ -527,6 +589,19 @@ def _described(url: str, options: TargetOptions, seconds: float) -> Iterator[Tar
     for method, operation in operations.items() if isinstance(operations, dict) else ():
         if isinstance(operation, dict) and options.method.upper() in ("", method.upper()):
             yield from _of_operation(method.upper(), operation, api, options)
+
+
+def _with_a_model(url: str, options: TargetOptions, seconds: float) -> Iterator[TargetOptions]:
+    """The first of the models that stand beside a chat endpoint, at …/models."""
+    path = CHAT_PATH.sub("/models", urlsplit(url).path)
+    if not path.endswith("/models") or _at(options.body, "model"):
+        return
+    place = options.secrets.filled(urlsplit(url)._replace(path=path, query="").geturl(), "--url")
+    status, _, raw = ask("GET", place, None, headers_from(options.headers, options.secrets), min(seconds, 5.0))
+    models = _at(json_in_cell(raw.decode("utf-8", "replace")), "data") if status == 200 else None
+    name = _at(models[0], "id") if isinstance(models, list) and models else None
+    if isinstance(name, str):
+        yield msgspec.structs.replace(options, body={"model": name, **(options.body or CHAT)})
 
 
 def _of_operation(

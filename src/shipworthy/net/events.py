@@ -179,16 +179,26 @@ class EventStream:
 
 
 def _kinds_by_form(pieces: list[_Piece]) -> dict[int, str]:
-    """Event → what it is, by a field that has few values, each a word, beside others that vary."""
+    """Event → what it is, by a field that every event has: a word of few, or any word where another field has prose."""
     series: dict[str, list[_Piece]] = {}
     for piece in pieces:
         series.setdefault(piece.place[1], []).append(piece)
     for path, found in series.items() if not any(piece.place[0] for piece in pieces) else ():
         words = {piece.text for piece in found}
         most = max(len(others) for others in series.values())
-        if path and 1 < len(words) <= len(found) / 2 and len(found) == most and all(map(str.isidentifier, words)):
+        few = len(words) <= len(found) / 2 or (
+            path.rpartition(".")[2] not in _TEXT_KEYS and _prose_beside(path, series)
+        )
+        if path and len(words) > 1 and few and len(found) == most and all(map(str.isidentifier, words)):
             return {piece.event: piece.text for piece in found}
     return {}
+
+
+def _prose_beside(path: str, series: dict[str, list[_Piece]]) -> bool:
+    if path.rpartition(".")[2] in _TEXT_KEYS:
+        return False
+    others = ("".join(piece.text for piece in found) for place, found in series.items() if place != path)
+    return any(re.search(r"\s|[.!?。]$", text) for text in others)
 
 
 def _variation(place: _Place, pieces: list[str]) -> tuple[int, int]:

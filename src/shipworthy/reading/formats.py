@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, BinaryIO, Protocol
 
 from ..errors import DataError
@@ -248,8 +249,10 @@ class TableRows:
         csv.field_size_limit(MAX_LINE)
         with open_binary(self.path, self._hash.update) as stream:
             lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-            reader = csv.reader(_bounded(lines), delimiter=self._delimiter, strict=True)
+            rest, reader = _bounded(lines), csv.reader(())
             try:
+                first = next(rest, "")
+                reader = csv.reader(chain([first], rest), delimiter=_separator(first, self._delimiter), strict=True)
                 yield from self._rows(reader)
             except (csv.Error, UnicodeDecodeError) as error:
                 what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"not CSV: {error}"
@@ -278,6 +281,11 @@ class TableRows:
             hint = "Write the field names on the first line, such as qid,question,answerable."
             raise DataError(what, where=f"{visible(self.path)}:1", hint=hint, code="csv-header")
         return names
+
+
+def _separator(header: str, usual: str) -> str:
+    """Spreadsheets of many countries save CSV with semicolons: then the header has no comma."""
+    return ";" if usual == "," and ";" in header and "," not in header else usual
 
 
 def _bounded(lines: io.TextIOWrapper) -> Iterator[str]:

@@ -30,6 +30,9 @@ LIKE_A_NAME = re.compile(
     r"[^\s/]\S*\.[A-Za-z]\w{1,4}(#\S+)?|[a-z][a-z0-9+.-]*://\S+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 _LIKE_A_KEY = re.compile(r".|(?=.*[\d./:]).{1,200}")
+_LETTERS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"  # Thai to Chinese: no blanks
+_UNSPACED = re.compile(_LETTERS)
+_PAIRS = re.compile(f"(?=({_LETTERS}{{2}}))")
 KEY = "~"  # the column of names under which objects stand; none in a path
 _DEPTH = 10  # levels that are looked into
 _NODES = 20_000  # values that are looked at
@@ -84,7 +87,7 @@ def _is_keyed(value: Mapping[str, Any]) -> bool:
 
 def _listing(steps: tuple[Step, ...], elements: list[Any]) -> Listing | None:
     if all(isinstance(one, str) for one in elements):
-        prose = sum(" " in one.strip() and len(one) > 15 for one in elements) * 2 > len(elements)
+        prose = sum(blanks(one.strip()) > 0 and len(one) > 15 for one in elements) * 2 > len(elements)
         return Listing(steps, elements, {(): elements}, () if prose else None)
     if all(type(one) is int for one in elements):
         return Listing(steps, elements, {(): elements}, None)
@@ -124,7 +127,7 @@ def _text_column(columns: Mapping[tuple[Step, ...], list[Any]]) -> tuple[Step, .
         if len(texts) * 2 <= len(values) or (tier_of(column) in (0, 0.5, 1) and not any(" " in one for one in texts)):
             continue
         named = plainly(last_name(column)) in _TEXTS
-        prose = sum(one.count(" ") >= 2 for one in texts) * 2 > len(texts)
+        prose = sum(blanks(one) >= 2 for one in texts) * 2 > len(texts)
         if not prose and not (named and len(column) == 1 and tier_of(column) >= 3):
             continue
         rank = (2.0 if named else 0.0) + prose - 0.1 * len(column), sum(map(len, texts)) / len(texts)
@@ -219,7 +222,7 @@ def id_columns(listing: Listing) -> Iterator[tuple[Step, ...]]:
         tier = 2 if tier == 2.2 and like_a_name else 2.7 if tier == 9 and like_a_name else tier
         if column == listing.text or not known or len(known) < len(values) or tier > 3:
             continue
-        if any(isinstance(one, str) and (len(one) > 300 or one.count(" ") > 8) for one in known):
+        if any(isinstance(one, str) and (len(one) > 300 or blanks(one) > 8) for one in known):
             continue
         distinct = len(set(map(str, known)))
         number = all(str(one).isdigit() and int(one) <= len(known) for one in known if len(str(one)) < 5)
@@ -251,6 +254,16 @@ def id_column(
         if names and set(names) & {str(one) for one in listing.columns[column]}:
             return column
     return shared or (columns[0] if columns else None)
+
+
+def blanks(text: str) -> int:
+    """How many blanks a text has between its words, or would have in a script that writes them."""
+    return text.count(" ") + len(_UNSPACED.findall(text)) // 4
+
+
+def words_in(text: str, least: int) -> set[str]:
+    """The words of a text; of a script without blanks, each two letters that follow each other."""
+    return {*re.findall(rf"\w{{{least},}}", _UNSPACED.sub(" ", text)), *_PAIRS.findall(text)}
 
 
 def kind_of(element: object) -> OfKind | None:

@@ -1,8 +1,8 @@
 """Markers: how answers cite in their text. Every form is known here, and taken out of the claim whole.
 
 [1] [1, 2] [D7] [policy.md] [ID:1] [doc2] [ref_id:0] [[1]](url) [1](url) :cite[1] [^1] with its footnote, 【2†source】,
-(source: policy.md), (policy.md), <sup>1</sup>, <ref>[1]</ref>, <cite id="1"/>, a raised ¹, [Data: Sources (1); …], and
-a last line "Sources: policy.md".
+(source: policy.md), (policy.md), (policy, p. 4), 【policy】, <sup>1</sup>, <ref>[1]</ref>, <cite id="1"/>, a raised ¹,
+[Data: Sources (1); …], and a last line "Sources: policy.md".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MARKER = re.compile(
     r"【[^\d】\n]{0,12}(?P<lens>\d{1,4})(?::\d+)?(?:†(?P<title>[^】\n]{0,200}))?】"
     r"|\[\[(?P<double>[^\[\]\n]{1,200})\]\](?:\((?P<there>[^()\n]*)\))?"
     r"|(?::[a-z]{2,12})?\[(?P<single>[^\[\]\n]{1,300})\](?:\((?P<link>[^()\s]*)\))?"
-    r"|\((?P<round>[^()\n]{1,200})\)"
+    r"|(?:\((?P<round>[^()\n]{1,200})\)|[（【](?P<wide>[^（）【】\n]{1,200})[）】])"
     rf"|<(?P<tag>{_TAGS})\b[^<>]*>\s*\[?(?P<sup>[^\[\]<>]{{1,120}})\]?\s*</(?P=tag)>"
     rf"|<(?:{_TAGS})\b[^<>=]*=[\"']?(?P<attribute>[^\"'<>]{{1,120}})[\"']?[^<>]*/>"
     r"|(?:(?<=[.!?,;:)\]»”\"])|(?<=[^\W\d_]{4}))(?P<raised>[¹²³⁰⁴-⁹]+)"
@@ -49,6 +49,7 @@ _LABELLED = re.compile(  # D7 may be an id of its own, doc7 is the seventh of wh
 _TABLES = re.compile(r"(?:\w+:\s*)?(?P<first>\w+\s*\([\d,\s+a-z]*\))(?:\s*[;,]\s*\w+\s*\([\d,\s+a-z]*\))*")
 _LIKE_AN_ID = re.compile(r"[A-Za-z]+[-_#:/.]?\d[\w.#:/=-]*|[^\s()\[\]]{1,120}\.[A-Za-z][A-Za-z0-9]{1,4}(?:#\S{1,40})?")
 _LIKE_A_FILE = re.compile(r"(?<![\w/])[\w/-][\w./-]*\.[A-Za-z][A-Za-z0-9]{1,4}\b(?!\.\w)")
+_PAGED = re.compile(r"(.{4,}?)[,;]\s*\w{0,5}\.?\s*\d{1,4}(?:\s*[-–]\s*\d{1,4})?")  # handbook, p. 4
 _SAID = re.compile(r"(?:sources?|ref|see|from|cite)\s*:\s*", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\(([^()\s]*)\)")
 _SHORTEST_PREFIX = 6
@@ -156,12 +157,17 @@ def _names(match: re.Match[str], ids: set[str], count: int) -> list[str] | None:
     if tagged := match["sup"] or match["attribute"]:
         names = _BETWEEN.split(tagged.strip())
         return names if all(_is_name(name, ids) for name in names) else None
-    inner, link = (match["double"] or match["single"] or match["round"]).strip(), match["link"] or match["there"]
+    round_ = match["round"] or match["wide"]
+    inner, link = (match["double"] or match["single"] or round_).strip(), match["link"] or match["there"]
     if inner in ids:
         return [inner]
     if (within := _within(inner, ids)) and not link:
         return within
-    if match["round"]:
+    if round_:
+        paged = _PAGED.fullmatch(inner)
+        stem = paged[1] if paged else inner
+        if len(files := [one for one in ids if stem in (one, one.rpartition(".")[0])]) == 1:
+            return files
         said = _SAID.match(inner)
         names = _BETWEEN.split(inner[said.end() :] if said else inner)
         return names if all(said or name in ids for name in names) else None

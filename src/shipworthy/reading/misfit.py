@@ -10,6 +10,7 @@ from itertools import islice
 from ..errors import DataError, ShipworthyError
 from ..text import visible
 from .formats import foreign_rows, raw_rows
+from .listings import blanks
 from .mapping import FieldMap
 from .proposal import Asked, fields_of, flags, foreign, propose
 
@@ -73,19 +74,28 @@ def _by_form(rows: Sequence[Row], known: Mapping[str, str]) -> dict[str, str]:
     asked = {name: sum(text.endswith(_ASKS) for text in each) for name, each in texts.items()}
     if "question" not in known and (most := max(asked.values(), default=0)) * 2 >= len(rows):
         found["question"] = next(name for name in texts if asked[name] == most)
-    for field, is_one in (("qid", _is_name), ("gold_citations", _is_source)):
+    for field, is_one in (("qid", _is_id), ("gold_citations", _is_source)):
         left = [name for name in texts if field not in known and name not in found.values()]
         fit = [name for name in left if all(map(is_one, texts[name]))]
         if fit and (field != "qid" or len(set(texts[fit[0]])) == len(rows) > 1):
             found[field] = fit[0]
-    left = [name for name in texts if name not in found.values()]
+    left = [name for name in texts if name not in found.values() and not _is_yes_or_no(texts[name])]
     if len(left) == 1 and "gold_claim_substr" not in known:
         found["gold_claim_substr"] = left[0]
     return found
 
 
 def _is_name(text: str) -> bool:
-    return len(text) <= 40 and not any(map(str.isspace, text))
+    return len(text) <= 40 and not any(map(str.isspace, text)) and not blanks(text)
+
+
+def _is_id(text: str) -> bool:
+    return _is_name(text) and text.isascii() and re.search(r"[\d_-]", text) is not None
+
+
+def _is_yes_or_no(texts: Sequence[str]) -> bool:
+    """Two words and no more, in whatever language: whether it is answerable, not what the answer is."""
+    return len(texts) > 2 and len(set(texts)) == 2 and all(map(_is_name, texts))
 
 
 def _is_source(text: str) -> bool:
@@ -125,8 +135,15 @@ _QID = ("qid", "q_id", "id")
 
 
 def _missing(row: Mapping[str, object], kind: str, likely: Collection[str]) -> str:
-    nameless = kind == "trace" and not set(_QID) & set(row) and "qid" not in likely
-    return "no record has a qid, which says which question it answers" if nameless else _MISSING[kind]
+    if _is_nameless(row, kind, likely):
+        return "no record has a qid, which " + ("names it" if kind == "gold" else "says which question it answers")
+    return _MISSING[kind]
+
+
+def _is_nameless(row: Row, kind: str, likely: Collection[str]) -> bool:
+    """Whether records lack the id alone: what is not recognised at all may have no header."""
+    known = kind == "trace" or {"question", "gold_claim_substr"} & set(likely)
+    return bool(known) and not set(_QID) & set(row) and "qid" not in likely
 
 
 def _hint(
@@ -148,6 +165,9 @@ def _hint(
     if {"claim", "retrieved_ids"} <= set(answers) and "answerable" not in row:
         return f"These look like responses: are --gold and --trace swapped? If not, map them: {flags(wanted)}{more}"
     wanted = {field: path for field, path in wanted.items() if field not in given}
+    if kind == "gold" and _is_nameless(row, kind, likely):
+        rest = f" Then map the rest: {flags({**likely, **wanted})}" if wanted or given else ""
+        return f"Add a column qid with a name for each question, such as q1.{rest}{more}"
     if wanted:
         return f"Map {'these too' if given else 'them'}: {flags(wanted)}{more}"
     return _about_layout(row, where) or f"Needed: {', '.join(_WANTED[kind])}."

@@ -19,6 +19,7 @@ from .listings import (
     Listing,
     all_ids,
     begins,
+    blanks,
     id_column,
     id_columns,
     ids_beside,
@@ -30,6 +31,7 @@ from .listings import (
     speaks,
     tier_of,
     walk,
+    words_in,
     written,
 )
 from .mapping import FieldMap, JsonPath, OfKind, Step, answer_text
@@ -55,7 +57,7 @@ _ASIDE = re.compile(
     r"context|status|error|warning|role|type|url|lang|(^|_)id$|time|date|version|session|suggest|follow",
     re.IGNORECASE,
 )
-_BESIDE_IT = re.compile(r"log|thought|debug|suggest|follow|activit|message|entit", re.IGNORECASE)
+_BESIDE_IT = re.compile(r"log|thought|debug|suggest|follow|activit|entit", re.IGNORECASE)
 _LIKE_SOURCES = re.compile(r"source|doc|ref|chunk|passage|hit|search|retriev|knowledge|context|cit", re.IGNORECASE)
 _NO_SOURCE = re.compile(r"image|icon|logo|avatar|audio|self|next|prev|host|model|version|session|request|trace", re.I)
 _ADDRESS = re.compile(r"\]\([^)]*\)|\bhttps?://\S+")
@@ -269,10 +271,10 @@ def _claims(record: Any, listings: list[Listing], asked: Asked) -> list[tuple[fl
 
 def _drawn_from(text: str, documents: Collection[str], asked: Asked) -> float:
     """How much a text is drawn from the documents beside it, as answers are and messages of a service are not."""
-    words = set(re.findall(r"\w{3,}", text))
+    words = words_in(text, 3)
     if len(words) < 3 or asked.refuses(text):
         return 0
-    shares = [len(words & set(re.findall(r"\w{3,}", one))) / len(words) for one in (*documents, fold(asked.question))]
+    shares = [len(words & words_in(one, 3)) / len(words) for one in (*documents, fold(asked.question))]
     return 4 if max(shares) > 0.6 else -2 if max(shares) == 0 else 0
 
 
@@ -280,7 +282,7 @@ def _likeness(leaf: _Leaf, text: str, path: str, asked: Asked) -> float:
     """How much a text is like an answer: first by what it says and whether it differs, then by where it is."""
     names = [step for step in leaf.steps if isinstance(step, str)]
     last = names[-1] if names else ""
-    score = 1.5 if re.search(r"\s", text.strip()) else -0.5
+    score = 1.5 if re.search(r"\s", text.strip()) or blanks(text) else -0.5
     score -= 0.15 * len(leaf.steps)
     for weight, name in ((1.0, last), *((0.5, name) for name in names[-3:-1])):
         if (plain := plainly(name)) in _CLAIMS:
@@ -625,7 +627,8 @@ def _relevance(listing: Listing, claim: str, place: _Claim | None, asked: Asked)
     names = [step if isinstance(step, str) else step.value for step in listing.steps if isinstance(step, (str, OfKind))]
     named = any(plainly(name) in PLAIN_LISTS for name in names[-2:])
     score = 1.0 * named + 0.5 * (len(listing.elements) > 1) - 0.05 * len(listing.steps)
-    score -= 1.5 * any(_BESIDE_IT.search(name) for name in names[-2:]) + 0.7 * (listing.steps[:2] == ("events", None))
+    beside = any(_BESIDE_IT.search(name) for name in names[-2:]) or "message" in "".join(names[-1:]).casefold()
+    score -= 1.5 * beside + 0.7 * (listing.steps[:2] == ("events", None))  # what hangs on a message may be documents
     columns = list(id_columns(listing))
     if listing.text is not None:
         most = max((_overlap(claim, text) for text in listing.texts), default=0)
@@ -695,8 +698,8 @@ def _is_documents(listing: Listing) -> bool:
 
 def _overlap(claim: str, text: str) -> float:
     """The share of the claim's words that a text has."""
-    words = set(re.findall(r"\w{2,}", fold(claim)))
-    return len(words & set(re.findall(r"\w{2,}", fold(text)))) / len(words) if words else 0.0
+    words = words_in(fold(claim), 2)
+    return len(words & words_in(fold(text), 2)) / len(words) if words else 0.0
 
 
 # Walking

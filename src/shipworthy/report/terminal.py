@@ -147,7 +147,8 @@ def _finding(board: Board) -> str:
         return f"{', '.join(unrun)} could not be run; {views.scope(board)}"
     if board.verdict == "SHIP" or not stopping:
         return views.scope(board)
-    reasons = stopping[0].reasons or [views.worst_gate(stopping[0])]
+    stops = [one for one in stopping[0].reasons if "as declared" not in one]  # what is declared stops nothing
+    reasons = stops or stopping[0].reasons or [views.worst_gate(stopping[0])]
     suites = ", ".join(one.suite for one in stopping if one is stopping[0] or one.reasons[:1] == reasons[:1])
     return f"{suites}: {_ended(visible(reasons[0], LONGEST))} {views.scope(board)}"
 

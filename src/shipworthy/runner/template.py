@@ -73,6 +73,8 @@ def _filled(tree: object, values: Mapping[str, object]) -> object:
         whole = _PLACEHOLDER.fullmatch(tree)
         if whole and whole[1]:
             return values[whole[1]]
+        if "{{" not in tree and not any(match[1] for match in _PLACEHOLDER.finditer(tree)):
+            return tree  # nothing to fill: }} closes what a query of GraphQL opened
         return _PLACEHOLDER.sub(lambda match: _written(match, values), tree)
     if isinstance(tree, Mapping):
         return {name: _filled(value, values) for name, value in tree.items()}

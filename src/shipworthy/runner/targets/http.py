@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
@@ -25,6 +25,7 @@ from ..shape import checked, mapped, only_retrieves, parse_mapping, parsed, read
 from ..template import asks_question, check, fill, parse_body
 from .base import TargetOptions, Timed, request_of
 
+FORM = "application/x-www-form-urlencoded"
 SNIPPET = 200  # characters of a failed response that are kept
 MAX_HOPS = 3
 _SUCCESS = range(200, 300)
@@ -127,6 +128,7 @@ class HttpTarget:
         self._query = query | dict(options.query)
         check(dict(self._query), "--query")
         self._body = None if options.body is None else parse_body(options.body)
+        self._is_form = any(name.lower() == "content-type" and FORM in of for name, of in options.headers.items())
         self._method = _method(options.method, self._query, self._body)
         self._check_question()
         self._client = HttpClient(template, options)
@@ -168,7 +170,8 @@ class HttpTarget:
 
     def _payload(self, ask: Ask) -> bytes | None:
         if self._body is not None:
-            return _encoded(fill(self._body, ask))
+            filled = fill(self._body, ask)
+            return _as_form(filled) if self._is_form and isinstance(filled, dict) else _encoded(filled)
         return None if self._query or self._method in _BODILESS else _encoded(request_of(ask))
 
     def _trace(self, body: dict[str, object], reply: Reply) -> Timed:
@@ -242,6 +245,10 @@ def _encoded(body: object) -> bytes:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
         raise AskFailed("bad-question", "the question has half of a surrogate pair and can't be sent") from None
+
+
+def _as_form(body: Mapping[str, object]) -> bytes:
+    return urlencode({name: _as_text(value) for name, value in body.items()}, errors="replace").encode()
 
 
 def _seconds(after: str | None) -> float | None:
