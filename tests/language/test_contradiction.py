@@ -560,3 +560,52 @@ def test_a_reply_of_no_denies_nothing_that_follows() -> None:
 def test_numbers_of_lists_and_other_words_for_the_same_are_no_contradiction(one: str, other: str) -> None:
     assert contradicts(one, other) is None
     assert contradicts(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (  # a way to do it, and that it is the way
+            "You can reset the meter by holding the left button.",
+            "To reset the meter, you need to hold the left button.",
+        ),
+        (  # a case that is supposed, and not said to be so
+            "If the claim is rejected, the member may appeal the decision.",
+            "If the claim is accepted, the member should keep a copy.",
+        ),
+        (
+            "When the pump is enabled, the lamp is green.",
+            "When the pump is disabled, the lamp is red.",
+        ),
+        (  # two denials do not cancel out
+            "Massages are not covered for sore backs.",
+            "Massages are not covered for children and are not covered for sore backs.",
+        ),
+        (
+            "Massages are not covered for sore backs.",
+            "Massages are not covered for children, and they are not covered for sore backs.",
+        ),
+        (  # who need not may not
+            "Outside dentists may not accept the same rates.",
+            "Outside dentists are not required to accept the same rates as others.",
+        ),
+        ("The discount is only applicable to member clinics.", "Any member clinic gives you the discount."),
+    ],
+)
+def test_sentences_of_two_true_answers_are_no_contradiction(one: str, other: str) -> None:
+    assert contradicts(one, other) is None
+    assert contradicts(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("constraint", "claim"),
+    [
+        ("Passwords must contain a digit.", "Passwords may contain a digit."),
+        ("The pump is enabled at night.", "The pump is disabled at night."),
+        ("Massages are covered for children.", "Massages are not covered for children."),
+        ("Outside dentists must accept the fixed rates.", "Outside dentists need not accept the fixed rates."),
+    ],
+)
+def test_what_only_looks_like_them_still_is_one(constraint: str, claim: str) -> None:
+    assert contradicts(constraint, claim)
+    assert contradicts(claim, constraint)

@@ -129,7 +129,8 @@ def _statements(text: str, rules: Rules) -> list[Statement]:
     if len(cut) == 1:
         return [Statement(cut[0], rules, least=2)]
     read = [Statement(part, rules, least=3) for part in cut]
-    clauses = [statement for statement, part in zip(read, cut, strict=True) if len(part) > 1]
+    # "if the claim is denied, …" says of no claim that it is
+    clauses = [statement for statement, part in zip(read, cut, strict=True) if len(part) > 1 and not statement.supposed]
     whole = joined(read, rules, least=2 if len(clauses) < 2 else LONGEST)
     for clause in clauses:
         clause.cases, clause.years, clause.partial = whole.cases, whole.years, whole.partial
@@ -171,10 +172,12 @@ def _negation(one: Statement, other: Statement, rules: Rules) -> str | None:
         return None
     if one.guarded != other.guarded and (one if one.guarded else other).negative:  # "may not be" leaves "is" open
         return None
+    denial, statement = (one, other) if one.negative else (other, one)
+    if "optional" in statement.roles and "must" not in denial.roles and "not" not in statement.content:
+        return None  # who need not accept it may not accept it
     least = 2 if one.content == other.content else max(one.least, other.least)
     if len(one.content & other.content) < least:
         return None
-    denial, statement = (one, other) if one.negative else (other, one)
     spare = denial.predicates.keys() if "possible" in statement.roles else ()
     if denial.content.difference(statement.content, spare) or not set(denial.amounts) <= set(statement.amounts):
         return None
@@ -189,7 +192,9 @@ def _duty(one: Statement, other: Statement, rules: Rules) -> str | None:
         return None
     several = any(len(statement.roles.intersection(DUTIES)) > 1 for statement in (one, other))  # "may have to"
     duties = {one.duty, other.duty} if one.roles and other.roles and not several else ()
-    if one.negative or other.negative or duties not in ({"must", "optional"}, {"must", "possible"}):
+    # "can" tells a way to do it, and leaves nothing open
+    left_open = duties == {"must", "optional"} or (duties == {"must", "possible"} and "may" in one.roles | other.roles)
+    if one.negative or other.negative or not left_open:
         return None
     alike = _same(one.content, other.content) and set(one.amounts) == set(other.amounts)
     return "must ↔ optional" if alike else None

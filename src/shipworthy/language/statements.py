@@ -53,6 +53,7 @@ class Statement:
         self.roles: set[str] = set()  # must, optional, possible, only, any
         self.chosen = ""  # what "only" allows
         self.predicates: dict[str, str] = {}  # family → the word that says yes or no
+        self.supposed = False  # begins with if or when: a case, of which nothing is said
         self.cases: set[str] = set()  # words that narrow it to a case: if, unless, after
         self.amounts: list[Amount] = []
         self.years: set[str] = set()
@@ -115,6 +116,7 @@ class Statement:
         elif of_things or self._is_attribute(n):
             self.content.add("not")
         else:
+            self.partial |= self.negative and "and" in self.joints  # "not for A and not for B" denies both
             self.negative = not self.negative
 
     def _is_attribute(self, n: int) -> bool:
@@ -136,8 +138,9 @@ class Statement:
         elif term.label in ("conditions", "exceptions"):
             timed = n + 1 < len(self._found) and self._found[n + 1].number
             self.cases.add(f"{term.name} #" if timed else term.name)
+            self.supposed |= not n
         elif term.label != "only" or not n or self._found[n - 1].norm != "not":
-            self.roles.add(term.label)
+            self.roles.update((term.label, "may") if self._found[n].norm == "may" else (term.label,))
             self._choosing = term.label == "only"
 
     def _take_number(self, n: int) -> int:
@@ -163,6 +166,8 @@ class Statement:
 def joined(clauses: Sequence[Statement], rules: Rules, least: int) -> Statement:
     """What the clauses say together; two of them that deny cancel out."""
     whole = Statement((), rules, least)
+    # of several denials, as "not for A, and not for B", the whole has no polarity
+    whole.partial = sum(clause.negative for clause in clauses) > 1
     for clause in clauses:
         whole.negative ^= clause.negative
         whole.chosen = whole.chosen or clause.chosen
