@@ -47,8 +47,9 @@ _AFTER = re.compile(
 _CLOCK = re.compile(r"(?<=\d)[ ]?([ap])\.?m\b\.?(?!\w)")
 # Other currencies go behind the number by their code, as units do; the names of some are in data/words.toml.
 _SIGNED = {"¥": "jpy", "₹": "inr", "₩": "krw", "₽": "rub", "₺": "try", "₫": "vnd", "฿": "thb", "zł": "pln", "r$": "brl"}
-_CODES = "aed aud brl cad chf clp cny czk dkk hkd huf idr ils inr jpy krw mxn nok nzd pln rub sar sek sgd thb twd vnd zar"
-_CODED = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, [*_SIGNED, *_CODES.split()]))})[ ]?(\d[\d.]{{0,30}})(?![\w.,/-]*\d)")
+_CODES = "aed aud brl cad chf clp cny czk dkk hkd huf idr ils inr jpy krw mxn nok nzd pln rub sar sek sgd thb twd zar"
+_CODE = "|".join(map(re.escape, [*_SIGNED, *_CODES.split()]))
+_CODED = re.compile(rf"(?<!\w)({_CODE})[ ]?(\d[\d.]{{0,30}})(?![\w.,/-]*\d)")
 _MONEY = {"$": "$", "us$": "$", "us $": "$", "usd": "$", "dollar": "$", "us dollar": "$"}
 _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pounds sterling": "£"}
 Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
