@@ -166,7 +166,7 @@ class _Clause:
         denies = pack.slot("negators").search(after, 0, NEAR) if question and pack.spaced else None
         if denies is None or len(_TOKEN.findall(after[: denies.start()])) > 1:
             return ""
-        verb = " ".join(_TOKEN.findall(after[denies.end() :])[:2])
+        verb = " ".join(_TOKEN.findall(after[denies.end() :])[:4])
         return "" if matter(question, pack).isdisjoint(matter(verb, pack)) else after[: denies.end()]
 
     def falsity(self, following: str) -> str:
@@ -177,8 +177,9 @@ class _Clause:
             return word
         if "be" not in lists:
             tail = self.sentence[self.right :]
-            tail = tail[: min((cut - self.right for cut in self.cuts if cut > self.right), default=0)]
-            tail = tail if len(WORD.findall(tail)) <= FEW + 1 else ""
+            ends = (cut - self.right for cut in self.cuts if WORD.search(self.sentence[self.right : cut]))
+            tail = tail[: min(ends, default=0)]
+            tail = tail if len(WORD.findall(tail)) <= FEW + 2 else ""
             return self._unless_denied("false", f"{self.after} {tail}")
         is_it = pack.slot("be").match(self.after.lstrip(" '\""))
         if is_it and (word := self._unless_denied("false", self.after, FEW + 2)):

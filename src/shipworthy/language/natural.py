@@ -38,6 +38,7 @@ _CLAUSE = re.compile(
     r"|,? (?=(?:but|though|although|however|yet|while|so) )|, (?=(?:probably|maybe|perhaps|possibly) )"
     r"|[,.] (?=(?:it|he|she|they|this|that) (?:is|are|was|were|has|had|will|can) )"
 )
+_CONCEDED = re.compile(r",? (?:although|though|even though) ")
 _GOES_ON = re.compile(r", (?=(?:which|who|whose) (?:is|are|was|were|has|had|will) )")
 
 
@@ -107,7 +108,11 @@ def _added(claim: str, question: str, said: list[Sentence], lacking: list[tuple[
         if kind:
             last = len(others)
             lacked, *goes_on = _GOES_ON.split(clause)
-            known += sentence.text[:end], lacked
+            begin = 0
+            if (conceded := _CONCEDED.search(sentence.text, 0, end)) and not _kind(sentence, "describes", "reports")[0]:
+                begin = conceded.start()  # "it was in 1871, although the text does not say so"
+                others.append((sentence.text[:begin], False))
+            known += sentence.text[begin:end], lacked
             others += [(part, False) for part in goes_on]
         else:
             others.append((clause, True))

@@ -45,6 +45,11 @@ _AFTER = re.compile(
     r"(?<![\w.,$€£])(\d[\d.]{0,30})[ ]?(us dollars?|dollars?|usd|euros?|eur|€|£|gbp|pounds sterling)(?!\w)"
 )
 _CLOCK = re.compile(r"(?<=\d)[ ]?([ap])\.?m\b\.?(?!\w)")
+# Other currencies go behind the number by their code, as units do; the names of some are in data/words.toml.
+_SIGNED = {"¥": "jpy", "₹": "inr", "₩": "krw", "₽": "rub", "₺": "try", "₫": "vnd", "฿": "thb", "zł": "pln", "r$": "brl"}
+_CODES = "aed aud brl cad chf clp cny czk dkk hkd huf idr ils inr jpy krw mxn nok nzd pln rub sar sek sgd thb twd zar"
+_CODE = "|".join(map(re.escape, [*_SIGNED, *_CODES.split()]))
+_CODED = re.compile(rf"(?<!\w)({_CODE})[ ]?(\d[\d.]{{0,30}})(?![\w.,/-]*\d)")
 _MONEY = {"$": "$", "us$": "$", "us $": "$", "usd": "$", "dollar": "$", "us dollar": "$"}
 _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pounds sterling": "£"}
 Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
@@ -83,6 +88,7 @@ _UNSAID = re.compile(
     r"~~(?=\S)[^~\n]{1,500}~~|<(s|del|strike)>[^<]{0,500}</\1>|!\[[^\[\]\n]*\]\([^()\n]*\)|</?[a-z][^<>\n]{0,1000}>",
     re.I,
 )
+_RAISING = re.compile(r"(?<=\w)<sup>(-?\d+)</sup>", re.I)
 _POWER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _RAISED = re.compile(r"(?<=[\w)])[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
@@ -110,7 +116,7 @@ def unsaid(text: str) -> bool:
 def said(text: str) -> str:
     """What a text shows to a reader: no struck-out text, images, targets or tags; entities and LaTeX written out."""
     if unsaid(text):
-        text = _LINK.sub(r"\1", _UNSAID.sub(" ", text))
+        text = _LINK.sub(r"\1", _UNSAID.sub(" ", _RAISING.sub(r"^\1", text)))
     if "&" in text and ";" in text:
         from html import unescape
 
@@ -118,6 +124,7 @@ def said(text: str) -> str:
     if "\\" in text:
         text = _STYLED.sub(r"\1", _FRACTION.sub(r"\1/\2", text))
         text = _COMMAND.sub(lambda match: _LATEX.get(match[1], " "), text)
+    if "^{" in text:
         text = re.sub(r"\^\{([^{}]*)\}", r"^\1", text)
     return text if text.isascii() else _RAISED.sub(lambda match: "^" + match[0].translate(_POWER), text)
 
@@ -161,6 +168,7 @@ def _steps() -> tuple[Step, ...]:
         (("-",), [(_HYPHEN, " ")]),
         (("%", "per"), [(_PERCENT, "%")]),
         (("$", "€", "£", "usd", "eur", "gbp", "dollar", "sterling"), [before, after]),
+        (("",), [(_CODED, lambda match: f"{match[2]} {_SIGNED.get(match[1], match[1])}")]),
         (("am", "pm", ".m"), [(_CLOCK, r" \1m")]),
         (("",), [(units, lambda match: f"{match[1]} {names[match[2]]}")]),
         (("-", *(name[:3] for name in words_of("words", "months"))), [(_dates(), _dated)]),

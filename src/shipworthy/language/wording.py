@@ -20,6 +20,7 @@ _SOFT = re.compile(r"[\s,.'\"():;&\[\]{}-]*")
 _INITIAL = re.compile(r" \w\. ?")
 _STOP = re.compile(r"[.;:!?]\s")
 _NEGATIVE = re.compile(r"(?:^|[^\w])-\d")
+_LAST_FIRST = re.compile(r"[^\W\d_][\w'’-]+, ")
 _SHORT = ({"st", "saint"}, {"mt", "mount"}, {"ft", "fort"})
 _ENDINGS = (  # British and American spelling
     (re.compile(r"is(?=(?:e|ed|es|er|ers|ing|ation|ations)$)"), "iz"),
@@ -44,6 +45,8 @@ def worded(written: str, text: str, titles: frozenset[str] | None = None) -> Wor
     titles = word_set("words", "titles") if titles is None else titles
     capital = sum(word[:1].isupper() for word in written.split())
     name = words if capital > 1 and len(words) <= 5 and not any(word.number for word in words) else []
+    if _LAST_FIRST.match(written):
+        name = [*name[1:], *name[:1]]
     short = [name[0], name[-1]] if len(name) == 3 else []
     while len(name) > 2 and name[0].norm in titles:
         name = name[1:]
