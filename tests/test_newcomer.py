@@ -401,7 +401,7 @@ class Backwards:
 
     def over(self, work, total):
         for batch in self.batches():
-            total += work(batch)
+            total += work([batch])
         return total
 
     def batches(self, wanted=None):

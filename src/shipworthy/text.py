@@ -9,12 +9,10 @@ from collections.abc import Sequence
 
 def fold(text: str) -> str:
     """NFC, case fold, white space collapsed: the form in which claims and gold substrings are compared."""
-    if text.isascii():
-        lowered = text.lower()
-        if "  " not in lowered and lowered.isprintable():  # as most texts: nothing to collapse but at the ends
-            return lowered.strip()
-        return " ".join(lowered.split())
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
+    if "  " not in folded and folded.isprintable():  # as most texts: no white space to collapse but at the ends
+        return folded.strip()
+    return " ".join(folded.split())
 
 
 def tidy(text: str) -> str:

@@ -50,7 +50,7 @@ class _Scattered:
 
     def over(self, work: Any, total: Any) -> Any:
         for batch in self.batches():
-            total += pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(work))(pickle.loads(pickle.dumps(batch)))))
+            total += pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(work))([pickle.loads(pickle.dumps(batch))])))
         return total
 
     def batches(self, wanted: Callable[[str], bool] | None = None) -> Iterator[Sequence[Question]]:

@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -225,13 +226,14 @@ class Pass:
         return self
 
 
-def look(job: Job, questions: Sequence[Question]) -> Pass:
+def look(job: Job, batches: Iterable[Sequence[Question]]) -> Pass:
     """Survey or judge some questions."""
     found, suite, context = Pass(job), job.suite, job.context
     facts_of = suite.facts
     facts: Facts | None = None if facts_of is None else lambda outline: facts_of(outline, context)
     single = [source for source, keep in job.keep.items() if keep in ("last", "first", "worst")]
-    for question, placed in open_all(questions, job.formats, found.refuse if job.notes else _ignore):
+    refuse = found.refuse if job.notes else _ignore
+    for question, placed in chain.from_iterable(open_all(some, job.formats, refuse) for some in batches):
         name = question.name
         if name in job.left:
             if job.notes and GOLD in placed:  # the gold set is the whole set, whoever chooses among its questions

@@ -6,6 +6,7 @@ from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
 import msgspec
@@ -20,6 +21,7 @@ __all__ = ["Order", "Row", "Rows"]
 CARDS = 20_000  # failing items that are kept in detail
 ROW_TEXT = 400  # characters of a question or a claim in a row
 _BY_REASON = Passing()
+_order_of = itemgetter(0)
 OUTLINES = 1_000  # different outlines that are counted whole, before their facts are added up
 
 
@@ -208,10 +210,6 @@ class Evidence:
 
 def _no_card(kind: str, order: Order, question: object) -> Row:
     raise NotImplementedError("whoever reads cards says how they are made")
-
-
-def _order_of(pair: tuple[Any, ...]) -> Any:
-    return pair[0]
 
 
 def _same(card: Row) -> Row:

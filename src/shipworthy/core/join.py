@@ -85,7 +85,7 @@ class AddsUp(Protocol):
 
 
 Total = TypeVar("Total", bound=AddsUp)
-Work = Callable[[Sequence[Question]], Total]
+Work = Callable[[Iterable[Sequence[Question]]], Total]
 Wanted = Callable[[str], bool]  # of the name of a question
 
 
@@ -93,7 +93,10 @@ class Joined(Protocol):
     """All questions of a run, wherever their lines are; gone over as often as a suite asks."""
 
     def over(self, work: Work[Total], total: Total) -> Total:
-        """Work on batches, each question whole and in one of them; add up. All of it, or an error."""
+        """Work on batches, each question whole and in one of them; add up what each call says of those that it got.
+
+        All of it, or an error.
+        """
 
     def batches(self, wanted: Wanted | None = None) -> Iterator[Sequence[Question]]:
         """The questions, or those of wanted names, in this process, for a caller that may stop early."""
@@ -212,17 +215,6 @@ def merge(slot: Slot, other: Slot, keep: Keep) -> Slot:
         kept = lines
     dropped = len(lines) - len(kept)
     return Slot(kept, slot.replaced + other.replaced + dropped, min(slot.first, other.first))
-
-
-def work_on(work: Work[Any], batches: Iterable[Sequence[Question]]) -> Any:
-    """What work on all of them amounts to; None where there is nothing."""
-    total: Any = None
-    for batch in batches:
-        if total is None:
-            total = work(batch)
-        else:
-            total += work(batch)
-    return total
 
 
 # --- opening: lines become records, and of several that can't all count, one does ---

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints, overload
 
 import msgspec
@@ -24,6 +24,7 @@ PER_ROW = 200  # bytes of overhead for each row in memory
 Row = dict[str, Any]
 Order = tuple[Any, ...]
 Entry = tuple[Order, bytes]
+_order_of = itemgetter(0)
 Shown = TypeVar("Shown")
 
 
@@ -223,10 +224,6 @@ def batched(entries: Iterable[Shown], size: int) -> Iterator[tuple[Shown, ...]]:
     remaining = iter(entries)
     while batch := tuple(islice(remaining, size)):
         yield batch
-
-
-def _order_of(entry: Entry) -> Order:
-    return entry[0]
 
 
 def _restored(entries: list[Entry], kind: type[msgspec.Struct] | None) -> Rows:

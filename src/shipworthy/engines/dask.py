@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from .. import _version
 from ..core.inputs import Input, Stream
-from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
+from ..core.join import Joined, Keep, Question, Total, Wanted, Work
 from ..core.rows import MEMORY
 from ..core.temporary import pack, unpack
 from ..errors import EnvironmentFailure, ShipworthyError, UsageError
@@ -106,7 +106,7 @@ class OnCluster:
         for number, result in self._results(calls):
             if isinstance(result, Failed):
                 failed[number] = result.error
-            elif result is not None:
+            else:
                 total += result
         if failed:
             raise failed[min(failed)]
@@ -147,7 +147,7 @@ def split_there(shared: bytes, pieces: Pieces) -> list[Any]:
 
 def work_there(shared: bytes, *piles: list[bytes]) -> tuple[tuple[str, str], object]:
     work, keep = pickle.loads(shared)
-    return versions(), attempt(lambda some: work_on(work, questions_in(_opened(some), keep)), piles)
+    return versions(), attempt(lambda some: work(questions_in(_opened(some), keep)), piles)
 
 
 def _as_it_is(piles: list[bytes]) -> list[bytes]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..core.inputs import Format, Input, Stream
-from ..core.join import Joined, Keep, Question, Total, Wanted, Work, work_on
+from ..core.join import Joined, Keep, Question, Total, Wanted, Work
 from ..core.rows import MEMORY
 from ..core.temporary import disk_errors, folder, pack, unpack
 from . import size_of
@@ -85,8 +85,7 @@ class OnDisk:
     def over(self, work: Work[Total], total: Total) -> Total:
         files, keep = self._files, self._keep
         for _, part in self._over(partial(work_on_pile, work, files, keep), range(self._ways)):
-            if part is not None:
-                total += part
+            total += part
         return total
 
     def batches(self, wanted: Wanted | None = None) -> Iterator[Sequence[Question]]:
@@ -137,7 +136,7 @@ def split_to_file(
 
 
 def work_on_pile(work: Work[Any], files: Sequence[PileFile], keep: Mapping[str, Keep], way: int) -> Any:
-    return work_on(work, questions_in(_piles(files, way), keep))
+    return work(questions_in(_piles(files, way), keep))
 
 
 def _piles(files: Sequence[PileFile], way: int) -> Iterator[Pile]:

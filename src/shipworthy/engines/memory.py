@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core.inputs import Stream
-from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Wanted, Work, questions_of, work_on
+from ..core.join import TOGETHER, Joined, Keep, Lot, Question, Total, Wanted, Work, questions_of
 from ..core.rows import MEMORY
 from . import size_of
 
@@ -50,12 +50,11 @@ class InMemory:
                 step = -(-size // (jobs * PER_JOB))
                 tasks = [slice(start, start + step) for start in range(0, size, step)]
                 part: Any
-                for _, part in over(lambda task: work_on(work, self.batches(part=task)), tasks, jobs):
+                for _, part in over(lambda task: work(self.batches(part=task)), tasks, jobs):
                     total += part
                 return total
-        for batch in self.batches():
-            part = work(batch)
-            total += part
+        part = work(self.batches())
+        total += part
         return total
 
     def batches(self, wanted: Wanted | None = None, part: slice = slice(None)) -> Iterator[Sequence[Question]]:

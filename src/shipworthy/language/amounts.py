@@ -72,7 +72,7 @@ def _forms(english: bool) -> list[Step]:
     )
 
     def form(pattern: str, put: str | Callable[[re.Match[str]], str]) -> Form:
-        return re.compile(pattern), put
+        return pattern, put  # compiled when a text has a hint of it
 
     general: list[Step] = [
         ("-", [(_YM, lambda match: f"{months[int(match[2]) - 1]} {match[1]}")]),

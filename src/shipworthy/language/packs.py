@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache, cached_property, lru_cache
 from struct import Struct
 from typing import Any, NamedTuple
@@ -206,6 +206,7 @@ def is_read(lang: str) -> bool:
 # --- the language of a text ---
 
 
+@lru_cache(maxsize=64)
 def base(lang: str) -> str:
     """The language of a tag such as zh-Hant or pt_BR."""
     return re.split("[-_]", lang.strip().lower(), maxsplit=1)[0]
@@ -236,8 +237,8 @@ class Glance(NamedTuple):
 def glance(text: str) -> Glance:
     folded, plain = fold(text), text.isascii()
     known, digits = _quickly_known()
-    words = frozenset(folded.encode("utf-8", "surrogatepass").translate(ASCII_LETTERS).split())
-    counts = sum(map(known.__getitem__, known.keys() & words)).to_bytes(digits.size, "little")
+    words = known.keys() & folded.encode("utf-8", "surrogatepass").translate(ASCII_LETTERS).split()
+    counts = sum(map(known.__getitem__, words)).to_bytes(digits.size, "little")
     signs, telling, english, *others = digits.unpack(counts)
     doubt = 0 if plain else len(set(_NOT_ASCII.findall(text)))
     short = "n't" in folded or "n’t" in folded
@@ -248,9 +249,13 @@ def glance(text: str) -> Glance:
     return Glance(folded, english > 1 and english > max(others) + doubt, lacks, denies)
 
 
-def _has_telling(text: str, words: frozenset[bytes]) -> bool:
+def _has_telling(text: str, words: Set[bytes]) -> bool:
     phrases = _phrases()
-    return any(phrase in text for word in phrases.keys() & words for phrase in phrases[word])
+    for word in words:
+        for phrase in phrases.get(word, ()):
+            if phrase in text:
+                return True
+    return False
 
 
 @cache

@@ -52,7 +52,7 @@ _CODE = "|".join(map(re.escape, [*_SIGNED, *_CODES.split()]))
 _CODED = re.compile(rf"(?<!\w)({_CODE})[ ]?(\d[\d.]{{0,30}})(?![\w.,/-]*\d)")
 _MONEY = {"$": "$", "us$": "$", "us $": "$", "usd": "$", "dollar": "$", "us dollar": "$"}
 _MONEY |= {"€": "€", "eur": "€", "euro": "€", "£": "£", "gbp": "£", "pounds sterling": "£"}
-Form = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+Form = tuple[str | re.Pattern[str], str | Callable[[re.Match[str]], str]]  # what is read, and what is put there
 Step = tuple[Sequence[str], list[Form]]  # which letters a text needs to have any of the forms
 
 
@@ -150,8 +150,14 @@ def rewritten(text: str, steps: Iterable[Step]) -> str:
     for hints, forms in steps:
         if any(map(text.__contains__, hints)):
             for pattern, form in forms:
-                text = pattern.sub(form, text)
+                text = _compiled(pattern).sub(form, text)
     return text
+
+
+@cache
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    """An expression, made when a text first has a hint of it."""
+    return re.compile(pattern)
 
 
 @cache
@@ -193,7 +199,7 @@ def _number_hints() -> tuple[str, ...]:
 
 
 @cache
-def _number_words() -> re.Pattern[str]:
+def _number_words() -> str:
     """One number in words: "thirty", "two hundred and six", "a million", "two dozen"; never "5 million"."""
     small, tens = "|".join(words_of("words", "cardinals")[::-1]), "|".join(words_of("words", "tens"))
     below_100 = rf"(?:(?:{tens})(?:[ -](?:{'|'.join(words_of('words', 'cardinals')[1:10])})\b)?|(?:{small})\b)"
@@ -204,7 +210,7 @@ def _number_words() -> re.Pattern[str]:
         rf"(?:(?:{below_1000}|an?)[ -]|(?<!\d[ -])){scale}(?:{joint}{below_1000}[ -]{scale})*(?:{joint}{below_1000})?"
     )
     first = "|".join([*number_words(), *SCALES, "dozen", "an?[ -]"])
-    return re.compile(rf"\b(?={first})(?:{several}dozen|{large}|{below_1000})\b")
+    return rf"\b(?={first})(?:{several}dozen|{large}|{below_1000})\b"
 
 
 def _digits(match: re.Match[str]) -> str:
@@ -239,11 +245,11 @@ def _without_zeros(match: re.Match[str]) -> str:
 
 
 @cache
-def _units() -> tuple[re.Pattern[str], Mapping[str, str]]:
+def _units() -> tuple[str, Mapping[str, str]]:
     names = {name: line.split()[0] for line in words_of("words", "units") for name in line.split()}
     listed = "|".join(sorted(names, key=len, reverse=True))
     names |= {"s": "second", "-s": "second"}
-    return re.compile(rf"(\d)(?:[ ]?(?={listed})|[ ](?=s\b))({listed}|s)(?!'?\w)"), names
+    return rf"(\d)(?:[ ]?(?={listed})|[ ](?=s\b))({listed}|s)(?!'?\w)", names
 
 
 @cache
@@ -253,11 +259,11 @@ def _months() -> Mapping[str, str]:
 
 
 @cache
-def _dates() -> re.Pattern[str]:
+def _dates() -> str:
     month = "|".join(sorted(_months(), key=len, reverse=True))
     day = r"(?:0?[1-9]|[12]\d|3[01])"
     year = r"(?:,?[ ](?P<{}>\d{{4}})(?![\w-]))?"
-    return re.compile(
+    return (
         rf"(?<![\w.,/-])(?:(?P<iso>\d{{4}}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?![\w-])"
         rf"|(?P<d>{day})(?:st|nd|rd|th)?[ ](?:of[ ])?(?P<m>{month})\b\.?{year.format('y')}"
         rf"|(?P<m2>{month})\b\.?[ ](?P<d2>{day})(?:st|nd|rd|th)?(?![\w:%/-])(?![.,]\d){year.format('y2')})"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -138,7 +138,7 @@ class ItemRow(msgspec.Struct, gc=False):
     slices: tuple[str, ...] | UnsetType = UNSET
 
 
-class Outline(NamedTuple):
+class Outline(msgspec.Struct, frozen=True, gc=False):
     """All that counts about an answer: those that agree in it have the same facts."""
 
     status: str
@@ -168,7 +168,7 @@ class Outline(NamedTuple):
     held: tuple[Fact, ...] = ()  # which values that gates may need its trace has and lacks
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """A run of a question, judged."""
 
     row: ItemRow
@@ -231,7 +231,7 @@ def judge(case: Case, context: Context) -> tuple[Judged]:
     """What is known of a question: of its trace, or of the worst of its traces where that was asked for."""
     expected = expect(case.gold, context.judging)
     verdict = judge_traces(expected, case.records["trace"], context.judging)
-    row, outline, trace = verdict[:3]
+    row, outline, trace = verdict.row, verdict.outline, verdict.trace
     slices: tuple[str, ...] = ()
     if context.options.by and (slices := slices_of(case.gold, context.options.by)):
         row.slices = slices
@@ -321,7 +321,7 @@ def judge_trace(expected: Expected, trace: Trace, judging: Judging) -> Verdict:
             contained, cited = False, None if cited is None else False
         else:
             contained, denied, unclear, near, against, support = _compare(
-                expected, claim, cited_ids if expected.places else citations, judging
+                expected, claim, cited_ids if expected.places else citations, judging, spoken
             )
     kept = constrained in ("", "ok")
     correct = answerable and contained is True and cited is not False and not against
@@ -420,11 +420,13 @@ def _cite(
 
 
 def _compare(
-    expected: Expected, claim: str, citations: Sequence[str], judging: Judging
+    expected: Expected, claim: str, citations: Sequence[str], judging: Judging, spoken: str
 ) -> tuple[bool | None, bool, bool, bool, str, bool | None]:
     """What an answer says beside what its gold item expects: C, denied, unclear, nearly a refusal, wrong, supported."""
     gold = expected.gold
-    state = matching.FOUND if expected.vacuous else matching.state(expected.wanted, claim)
+    # a question that only the trace has tells how a refusal is meant, and not what is expected
+    lang = spoken if gold.question else ""
+    state = matching.FOUND if expected.vacuous else matching.state(expected.wanted, claim, lang)
     denied = state == matching.DENIED
     contained = state == matching.FOUND or (denied and judging.on_denied == "flag")
     against = wrong(expected, claim, judging.rules)[0] if gold.gold_claim or expected.wanted.forbidden else ""

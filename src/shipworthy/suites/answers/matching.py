@@ -82,9 +82,12 @@ def wanted(gold: Gold, on_denied: str = "fail", lang: str = "") -> Wanted:
 
 
 def _needles(texts: Sequence[str], mode: str) -> tuple[Needle, ...]:
-    stated = texts if mode == "regex" else map(_stated, texts)
-    folded = [(text, written) for written in stated if (text := fold(written))]
-    return tuple([Needle(text, written, _answer(text, mode) if len(text) < 7 else "") for text, written in folded])
+    needles = []
+    for each in texts:
+        written = each if mode == "regex" else _stated(each)
+        if text := fold(written):
+            needles.append(Needle(text, written, _answer(text, mode) if len(text) < 7 else ""))
+    return tuple(needles)
 
 
 def _stated(text: str) -> str:
@@ -106,9 +109,12 @@ def expects_yes_or_no(gold: Gold) -> bool:
     return any(needle.answer for needle in (expected if lang == "en" else _localised(expected, lang)).needles)
 
 
-def state(expected: Wanted, claim: str) -> str:
-    """Whether the claim asserts what is expected: found, denied, unclear, inside another word or number, or missing."""
-    lang = expected.lang or language(claim, expected.gold.question)
+def state(expected: Wanted, claim: str, lang: str = "") -> str:
+    """Whether the claim asserts what is expected: found, denied, unclear, inside another word or number, or missing.
+
+    The language is told by those who know it.
+    """
+    lang = lang or expected.lang or language(claim, expected.gold.question)
     if lang != "en":
         expected = _localised(expected, lang)
     elif expected.plain and _plainly(expected, _look(claim)):

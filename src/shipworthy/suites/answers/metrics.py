@@ -70,7 +70,7 @@ def facts(outline: tuple[Any, ...], context: Context) -> Iterator[Counts]:
     named = [name for name, applies in _named(answer) if applies]
     if context.custom:
         own, failing, has, lacks = custom
-        answer = answer._replace(held=more_held(answer.held, has, lacks))
+        answer = msgspec.structs.replace(answer, held=more_held(answer.held, has, lacks))
         named += failing
     named += lacks_of(answer.held)
     yield Counts((*answer_facts(answer, context.options.k), *own), slices, named=named)

@@ -43,7 +43,7 @@ def counts_of(arm: str, answer: Verdict, runs: Sequence[TimedRun], question: str
     """Each arm is a part of the evidence: its answer to the question, and each of its runs."""
     slices = (f"length={length_of(question)}",)
     named = [*(["missing"] if answer.row.status in ("missing", "error") else []), *([] if runs else [UNASKED])]
-    answered = tuple(answers.answer_facts(answer.outline._replace(held=()), options.k))
+    answered = tuple(answers.answer_facts(msgspec.structs.replace(answer.outline, held=()), options.k))
     yield Counts(answered, slices, arm, named=named)
     values = _held(runs)
     loads = {name for run in runs for name in run.slices}
