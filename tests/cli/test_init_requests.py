@@ -154,6 +154,28 @@ FORMS: dict[str, tuple[str, Any]] = {
     "/inside": ("application/json", lambda text: json.dumps({"answer": json.dumps({"text": text, "n": 1})}).encode()),
 }
 REDIRECTED = {"/ring": "/ring", "/slashed": "/slashed/", "/private": "/login?next=%2Fprivate"}
+DOCUMENTS = [
+    {
+        "id": "9f3c" * 8,
+        "file_name": "kb/refunds.md",
+        "codice": "M-01",
+        "content": "A refund is possible within 30 days.",
+    },
+    {"id": "1b2d" * 8, "file_name": "kb/hosting.md", "codice": "M-02", "content": "Data is stored in Frankfurt."},
+]
+FORMS["/named"] = (
+    "application/json",
+    lambda text: json.dumps({"answer": text + " [1]" * (text == ANSWER), "documents": DOCUMENTS}).encode(),
+)
+FORMS["/coded"] = (
+    "application/json",
+    lambda text: json.dumps(
+        {
+            "answer": text + " (rif. M-01)" * (text == ANSWER),
+            "documents": [{"codice": one["codice"], "content": one["content"]} for one in DOCUMENTS],
+        }
+    ).encode(),
+)
 FIXED: dict[str, tuple[Any, ...]] = {
     "/graphql": (400, b"No GraphQL query found in the request"),
     "/busy": (429, b"slow down"),
@@ -256,7 +278,7 @@ def test_a_form_is_sent_as_one_by_what_is_written(url: str, cli: Cli) -> None:
     assert written()["target"]["headers"] == {"Content-Type": FORM}
     assert cli("check", "--run").code == 0
     rows = [json.loads(line) for line in Path("runs/trace.jsonl").read_text().splitlines()]
-    assert [row["answer_json"]["claim"] for row in rows] == [ANSWER, REFUSAL]
+    assert {row["qid"]: row["answer_json"]["claim"] for row in rows} == {"Q1": ANSWER, "U1": REFUSAL}
 
 
 def test_the_model_is_one_that_the_service_lists(url: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +286,27 @@ def test_the_model_is_one_that_the_service_lists(url: str, cli: Cli, monkeypatch
     ran = cli("init", "--url", f"{url}/v1/chat/completions", "--header", "Authorization=Bearer ${KEY}")
     assert ran.code == 0, ran.err
     assert json.loads(written()["target"]["body"])["model"] == "our-rag"
+
+
+@pytest.mark.parametrize(
+    ("path", "cited", "field", "id_map"),
+    [
+        ("/named", "kb/refunds.md", "file_name", None),
+        ("/named", "refunds.md", "file_name", "drop-path"),
+        ("/named", "9f3c" * 8, "id", None),
+        ("/coded", "M-01", "codice", None),
+    ],
+)
+def test_ids_are_those_by_which_the_gold_file_names_documents(
+    url: str, cli: Cli, path: str, cited: str, field: str, id_map: str | None
+) -> None:
+    Path("gold.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in [{**GOLD[0], "gold_citations": [cited]}, GOLD[1]])
+    )
+    assert cli("init", "--url", url + path).code == 0
+    assert written()["map"]["retrieved_ids"] == f"documents[*].{field}"
+    assert written()["suites"]["answers"].get("id_map") == id_map
+    assert cli("check", "--run").code == 0
 
 
 class Leaky(BaseHTTPRequestHandler):

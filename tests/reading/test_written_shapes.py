@@ -19,6 +19,10 @@ seen the rules either. Before anything was changed, `init --url` and `check --ru
 of ids, 19 of 24 of citations, and gave the right verdict on 37 of 39. Two claims were the answer with more around it,
 of which `init` said so; one service was not connected. After rules were built on every second of them, the others gave
 17 of 19, 14 of 15, 12 of 14 and 17 of 19, as before.
+
+The 26 that are called `fifth` are of further tools, written from their documentation. Before anything was changed,
+23 of 23 claims, 18 of 19 lists of ids and 9 of 11 of citations were read, and 22 of 23 verdicts were right; 20 of 26
+services were connected by their address alone, and 21 after the rules for requests were looked at again.
 """
 
 from __future__ import annotations
@@ -38,10 +42,12 @@ from shipworthy.runner.shape import parsed
 FOLDER = Path(__file__).resolve().parent.parent / "responses" / "written"
 SHAPES = sorted(path.stem for path in FOLDER.glob("*.json"))
 NOT_READ = {  # what is known not to be read
+    "autorag_stream": "retrieved_ids retrieved_texts",
     "chatchat_knowledge_base_chat": "retrieved_ids",
     "dust_conversation": "retrieved_ids",
     "gemini_generate_answer_aqa": "citations",
     "gitbook_ask": "citations",
+    "gpt_researcher_report": "claim citations",
     "inhouse_base64_job": "claim retrieved_ids citations retrieved_texts refusal",
     "inhouse_json_api": "retrieved_ids",
     "inhouse_markdown_body": "claim retrieved_ids retrieved_texts",
@@ -52,7 +58,9 @@ NOT_READ = {  # what is known not to be read
     "kendra_query": "retrieved_ids citations retrieved_texts",
     "llama_stack_turn": "retrieved_ids retrieved_texts",
     "mlflow_invocations_columns": "citations",
+    "superagent_invoke": "retrieved_ids retrieved_texts",
     "tencent_lke_chat_sse": "citations",
+    "used_sources_strings": "citations",
     "xai_live_search": "retrieved_ids",
 }
 

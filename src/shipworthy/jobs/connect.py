@@ -91,7 +91,8 @@ def connect(
     asked = question or (first.question if first else "") or QUESTION
     beyond = [*unanswerable[:2], UNANSWERABLE]
     expected = tuple(first.gold_claim_substr or ()) if first and asked == first.question else ()
-    known = Asked(asked, None, expected, load_rule("natural").matches)
+    cited = tuple(map(str, first.gold_citations or ())) if first and expected else ()
+    known = Asked(asked, None, expected, load_rule("natural").matches, cited)
     kept, problem = None, None
     for response, used in _responses(url, options, asked, timeout):
         try:
@@ -108,10 +109,9 @@ def connect(
     if kept.refused_with and not (kept.refusal or kept.same or is_exact(kept.refused_with)):
         again, _ = _sent(url, kept.options, UNANSWERABLE if len(beyond) > 1 else QUESTION + " Qzxvj?", timeout)
         kept.fixed = _claim_of(kept.options, again) == kept.refused_with
-    if first and asked == first.question:
-        seen = [str(one) for name in ("citations", "retrieved_ids") for one in kept.fields.get(name) or ()]
-        differ = mismatch([str(one) for one in first.gold_citations or ()], seen)
-        kept.id_map = differ.scheme.name if differ else ""
+    seen = [str(one) for name in ("citations", "retrieved_ids") for one in kept.fields.get(name) or ()]
+    differ = mismatch(cited, seen)
+    kept.id_map = differ.scheme.name if differ else ""
     kept.gold, kept.timeout = gold, timeout
     return kept
 

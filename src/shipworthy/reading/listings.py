@@ -29,6 +29,10 @@ _KIND = re.compile(r"^(\w*_)?(type|kind|event)$|^[a-z]+(Type|Kind|Event)$")
 LIKE_A_NAME = re.compile(
     r"[^\s/]\S*\.[A-Za-z]\w{1,4}(#\S+)?|[a-z][a-z0-9+.-]*://\S+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
+_CODE = re.compile(r"[^\W\d_]{1,10}[-_:./]?\d{1,10}")  # M-03, whatever its field is called
+_NO_ID = re.compile(
+    r"type|score|lang|session|owner|user|collection|dataset|corpus|run|index|count|model|date|time|icon", re.IGNORECASE
+)
 _LIKE_A_KEY = re.compile(r".|(?=.*[\d./:]).{1,200}")
 _LETTERS = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"  # Thai to Chinese: no blanks
 _UNSPACED = re.compile(_LETTERS)
@@ -201,9 +205,7 @@ def tier_of(column: tuple[Step, ...]) -> float:
         return 2.2  # a file's name or an address says more
     if plain in _AFTER or (plain.startswith(("doc", "source", "file", "chunk")) and plain.endswith(("name", "title"))):
         return 2
-    if re.search(
-        r"type|score|lang|session|owner|user|collection|dataset|corpus|run|index|count|model|date|time|icon", plain
-    ):
+    if _NO_ID.search(plain):
         return 9
     if plain.endswith(("id", "key", "identifier")):
         return 1
@@ -219,7 +221,8 @@ def id_columns(listing: Listing) -> Iterator[tuple[Step, ...]]:
         ]
         tier = tier_of(column)
         like_a_name = all(LIKE_A_NAME.fullmatch(str(one)) for one in known)
-        tier = 2 if tier == 2.2 and like_a_name else 2.7 if tier == 9 and like_a_name else tier
+        code = tier == 9 and all(_CODE.fullmatch(str(one)) for one in known) and not _NO_ID.search(last_name(column))
+        tier = 2 if tier == 2.2 and like_a_name else 2.7 if tier == 9 and like_a_name else 2.8 if code else tier
         if column == listing.text or not known or len(known) < len(values) or tier > 3:
             continue
         if any(isinstance(one, str) and (len(one) > 300 or blanks(one) > 8) for one in known):

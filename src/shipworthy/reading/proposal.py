@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..text import fold, visible
+from .idmap import mismatch
 from .listings import (
     CALLED_CITED,
     LIKE_A_NAME,
@@ -108,6 +109,7 @@ class Asked(NamedTuple):
     other: Any = None  # the response to a question that can't be answered
     expected: tuple[str, ...] = ()  # texts that a correct answer has
     refuses: Callable[[str], bool] = lambda text: False
+    cited: tuple[str, ...] = ()  # the ids that the gold file has for it
 
 
 class _Leaf(NamedTuple):
@@ -437,7 +439,9 @@ def _sources(record: Any, claim: _Claim | None, listings: list[Listing], asked: 
     found: dict[str, str] = {}
     ids: list[str] = []
     if retrieved is not None:
-        column = id_column(retrieved, [] if numbered else marked.names, _shared_column(retrieved, cited))
+        column = _golden_column(retrieved, asked.cited) or id_column(
+            retrieved, [] if numbered else marked.names, _shared_column(retrieved, cited)
+        )
         beside = ids_beside(retrieved, listings) if column is None or retrieved.text == () else None
         if beside is not None:
             found["retrieved_ids"], ids = beside
@@ -467,6 +471,13 @@ def _in_a_refusal(listing: Listing, asked: Asked) -> bool:
     """Whether a question that can't be answered brings such a list too: then it is not what an answer cites."""
     there = JsonPath.parse(written(listing.steps)).of(asked.other, json_in_cell) if asked.other is not None else None
     return isinstance(there, list) and len(flat(there)) > 0
+
+
+def _golden_column(retrieved: Listing, cited: Sequence[str]) -> tuple[Step, ...] | None:
+    """The ids of what was retrieved by which the gold file names it: as they are, else once they are rewritten."""
+    columns = {column: [str(one) for one in retrieved.columns[column]] for column in id_columns(retrieved)}
+    same = (column for column, values in columns.items() if set(cited) & set(values))
+    return next(same, None) or next((column for column in columns if mismatch(cited, columns[column])), None)
 
 
 def _shared_column(retrieved: Listing, cited: Iterable[Listing]) -> tuple[Step, ...] | None:
