@@ -209,6 +209,31 @@ def test_denials_are_read_in_english_only() -> None:
     assert judged(claim, ["30 dias"], lang="pt-BR")["contained"]
 
 
+KIT = "a headset, a laptop and a monitor"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "holds"),
+    [
+        ("New staff get the laptop, the monitor, and the headset, which arrive by mail.", KIT, True),
+        ("New staff get:\n- a laptop\n- a monitor\n- a headset", KIT, True),
+        ("New staff get a laptop, a monitor, a headset and a phone.", KIT, False),
+        ("New staff do not get a laptop, a monitor and a headset.", KIT, False),
+        ("New staff get a laptop and a monitor. A headset costs extra.", KIT, False),
+        ("Ms. Smith and Dr. Jones lead it.", "Dr. Jones and Ms. Smith", True),
+        ("They do research into the development of drugs.", "development and research", False),
+        ("The plans are United, Aetna, Cigna, and Humana.", "Cigna, Aetna and Humana", False),
+        ("On recycle le bois, les métaux et le verre.", "le verre, le bois et les métaux", True),
+        ("Sie erhalten keinen Laptop, Monitor und Kopfhörer.", "Kopfhörer, Laptop und Monitor", False),
+        ("Sie erhalten einen Laptop, einen Monitor und Kopfhörer.", "Kopfhörer, Laptop und Monitor", True),
+        ("新员工会得到电脑、显示器和耳机。", "耳机、电脑和显示器", True),
+        ("It is open from 9:00 to 17:00 and 19:00.", "19:00, 17:00 and 9:00", False),
+    ],
+)
+def test_a_list_is_found_in_any_order_and_whole(claim: str, text: str, holds: bool) -> None:
+    assert judged(claim, [text])["contained"] is holds
+
+
 @pytest.mark.parametrize(
     ("question", "claim", "answer"),
     [

@@ -249,6 +249,8 @@ def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     if needle.text and needle.text in _shown(claim):
         best = max(best, INSIDE, key=_RANK.__getitem__)
     best = max(best, _worded(needle, expected, claim), key=_RANK.__getitem__)
+    if best == ABSENT and _reordered(needle, expected, claim):
+        return FOUND
     if best == ABSENT and (short := _acronym(needle.written)):
         return _cased(rf"(?<!\w){short}(?!\w)", needle, expected, claim)
     if best in (ABSENT, INSIDE) and expected.guarded and expected.lang in ("", "en") and _says_opposite(needle, claim):
@@ -256,6 +258,27 @@ def _text(needle: Needle, expected: Wanted, claim: str) -> str:
     if best == ABSENT and _PHONE.fullmatch(needle.text) and len(digits := re.findall(r"\d", needle.text)) >= PHONE:
         return _cased(r"(?<![\w.])" + r"[\s()./-]*".join(digits) + r"(?!\w)", needle, expected, claim)
     return best
+
+
+def _reordered(needle: Needle, expected: Wanted, claim: str) -> bool:
+    """Whether the text is a list, and the claim has all of its items in another order."""
+    from ...language.lists import enumerated, lists_alike
+    from ...language.packs import pack
+
+    found = pack(expected.lang or "en")
+    items = enumerated(needle.written, found) if found else []
+    if not found or not items:
+        return False
+    free = msgspec.structs.replace(expected, mode="any", guarded=False)
+
+    def states(item: str, text: str) -> bool:
+        return any(each == FOUND for each in _states(free, text, _needles([item], "")))
+
+    kept = msgspec.structs.replace(expected, mode="any")
+    return any(
+        all(each == FOUND for each in _states(kept, text, _needles(items, "")))
+        for text in lists_alike(claim, items, found, states)
+    )
 
 
 def _says_opposite(needle: Needle, claim: str) -> bool:
