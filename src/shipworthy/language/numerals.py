@@ -158,6 +158,7 @@ def localised(text: str, lang: str, other: bool = False) -> str:
         text = pattern.sub(lambda match: _date(match, grammar), text)
     for pattern in grammar.times:
         text = pattern.sub(lambda match: _time(match, grammar), text)
+    text = grammar.to.sub(" to ", " ".join(text.split()))  # from one time to another
     text = re.sub(rf"{_OF_HUNDRED} ?({LITERAL})", r"\1%", text)
     text = grammar.unit.sub(lambda match: _counted(match[1], grammar.units[match[2]]), text)
     return " ".join(text.split()) if pack.spaced else _spaced(text)

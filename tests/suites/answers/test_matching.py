@@ -45,6 +45,8 @@ def card(claim: str, substr: list[str], **fields: Any) -> dict[str, Any]:
         ("It was written by M. Lindqvist.", "Maria Lindqvist"),
         ("It was written by Maria Lindqvist.", "Dr. Maria Lindqvist"),
         ("The World Health Organisation runs it.", "World Health Organization"),
+        ("Die Nachtruhe gilt von 22 Uhr bis 6 Uhr.", "22:00 bis 6:00 Uhr"),
+        ("Le guichet est ouvert de 9 h à 17 h.", "9h à 17h"),
         ("退款期限为30天。", "30天"),
         ("환불 기간은 30일입니다.", "30일"),
         ("والكتاب مفيد", "كتاب"),
