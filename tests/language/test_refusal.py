@@ -224,6 +224,9 @@ STILL = [
     ("What was paid in 2022?", "I don't know what was paid in 2022. The 2022 amount was not recorded."),
     ("What was paid in 2022?", "The report does not say. In 2022, what was paid?"),
     ("When does it open?", "The page does not say. You can call the desk on 555-0134."),
+    ("Who runs it?", "The information is not available in the retrieved data. Please try another query or topic."),
+    ("¿Quién lo dirige?", "No tengo esa información. Intente reformular la pregunta."),
+    ("Onu kim yönetiyor?", "Bu bilgiye ulaşamadım. Lütfen soruyu yeniden ifade edin."),
     ("When does it open?", "The page doesn't say. Please visit https://example.org/2026 for the latest dates."),
     ("Who runs it?", "I have no information about that. Please contact the Harbour Office in Leiden."),
     ("What is the value?", "I couldn't find a value. If you share the serial number and the year, I can help."),
@@ -236,6 +239,18 @@ STILL = [
 @pytest.mark.parametrize(("question", "claim"), STILL)
 def test_a_pointer_an_offer_and_a_restatement_leave_a_refusal_one(question: str, claim: str) -> None:
     assert NATURAL.reads(claim, question) == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("question", "claim"),
+    [
+        ("How much of it?", "I don't know. Try again with 500 mg."),
+        ("How often?", "I don't know. Change the filter every 3 months."),
+        ("¿Cuánto?", "No tengo esa información. Pruebe con 400 mg."),
+    ],
+)
+def test_to_try_a_value_is_no_invitation_to_ask_again(question: str, claim: str) -> None:
+    assert NATURAL.reads(claim, question) != "refusal"
 
 
 def test_what_the_question_has_is_nothing_new() -> None:
