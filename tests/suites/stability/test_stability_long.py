@@ -67,6 +67,7 @@ def test_the_bound_is_never_below_the_distance(one: str, other: str) -> None:
         assert Levenshtein.distance(one, other) <= spread.at_most(one, other) <= max(len(one), len(other))
 
 
+@pytest.mark.one_process  # it changes this process
 def test_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [trace("A", f"The right answer {n}. " + "x" * 200, seed=n) for n in range(3)]
     monkeypatch.setattr(spread, "MAX_CELLS", 1000)
